@@ -1,0 +1,108 @@
+// ExecHost: runs commands that nobody has read yet.
+//
+//   exechost::ExecHost host;
+//   exechost::Request request;
+//   request.argv = {"npm", "test"};
+//   exechost::ExecResult result = host.run(request);
+//
+// One ExecHost owns one reactor thread and, by placement, one keeper; both start
+// at first need. All members are safe to call from any thread. Destroying an
+// ExecHost cancels what still runs and waits until nothing of it is left.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "exechost/exec_result.hpp"
+#include "exechost/export.hpp"
+#include "exechost/request.hpp"
+
+namespace exechost {
+
+// Where the keeper (the part that owns environments) lives.
+enum class KeeperPlacement {
+  in_process,  // a thread of this process: for one-shot programs
+  child,       // a child process: no fork, no SIGCHLD and no hostile input in this address space
+};
+
+struct HostOptions {
+  KeeperPlacement keeper = KeeperPlacement::child;
+  // The one writable folder of commands; empty: the process's working folder at construction.
+  std::string workspace;
+  // The environment variables to read settings and the commands' environment from;
+  // not set: a copy of this process's environment at construction.
+  std::optional<std::map<std::string, std::string>> environment;
+  // Roots of settings files, for tests and embedding; empty: the system's
+  // (/etc/exechost) and the user's ($XDG_CONFIG_HOME/exechost).
+  std::string system_config_dir;
+  std::string user_config_dir;
+  // Installation prefix with libexec/exechost and lib/exechost/plugins; empty:
+  // found from the location of the running program or library.
+  std::string prefix;
+};
+
+// A command that was started. Movable; the destructor cancels it if it still runs.
+class EXECHOST_API Execution {
+ public:
+  Execution(Execution&&) noexcept;
+  Execution& operator=(Execution&&) noexcept;
+  ~Execution();
+
+  // Blocks until the end; every later call returns the same result. [any thread]
+  const ExecResult& wait();
+  // True when wait() would not block. [any thread]
+  bool finished() const;
+  // Kills the whole tree; returns at once, wait() returns when nothing is left. [any thread]
+  void cancel();
+  // Sends a signal to the command's process group. Failure: it has ended, or the
+  // backend can't. [any thread]
+  Result<void> signal(int number);
+  // For StdinSource::stream. Copies the bytes; returns how much was taken: less
+  // than given (0 included) when the buffer (1 MiB) is full. [any thread]
+  Result<std::size_t> write_stdin(std::string_view bytes);
+  void close_stdin();
+  // For tty executions. [any thread]
+  Result<void> resize(std::uint16_t rows, std::uint16_t columns);
+
+  struct State;
+  explicit Execution(std::shared_ptr<State> state);
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+class EXECHOST_API ExecHost {
+ public:
+  explicit ExecHost(HostOptions options = {});
+  ~ExecHost();
+  ExecHost(const ExecHost&) = delete;
+  ExecHost& operator=(const ExecHost&) = delete;
+
+  // Runs a command to its end. A stop request on `stop` cancels it. Never throws
+  // for anything a request or a backend can do: that is in the result.
+  ExecResult run(const Request& request, std::stop_token stop = {});
+
+  // Starts a command. Failures up to the plan are returned here; later ones are
+  // in Execution::wait().
+  Result<Execution> start(const Request& request);
+
+  // What run() would do, as one JSON object (schema: `exechost schema plan`),
+  // without doing it.
+  Result<std::string> explain_json(const Request& request);
+  // The same for a person's eyes.
+  Result<std::string> explain_text(const Request& request);
+
+  // Capability statements of every backend found, static and probed, as a JSON array.
+  Result<std::string> backends_json();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace exechost

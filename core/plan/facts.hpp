@@ -1,0 +1,55 @@
+// What the machine said once for a request. gather() is the only part of planning that
+// looks at the machine; everything after is a pure function of what it returns.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/settings/settings.hpp"
+#include "exechost/failure.hpp"
+
+namespace exechost::plan {
+
+enum class FileKind { missing, folder, regular, symlink, other };
+
+struct PathFact {
+  FileKind kind = FileKind::missing;  // after resolving links
+  std::string resolved;               // absolute, links resolved; empty when missing
+  bool is_link = false;               // the path itself is a symlink
+};
+
+struct Facts {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::string home;  // of the effective user, resolved
+  std::string hostname;
+  std::string platform = "linux";
+  int landlock_abi = 0;                            // 0: not there
+  std::map<std::string, std::string> environment;  // the caller's, to build the command's from
+  std::map<std::string, PathFact> paths;           // every path that planning asks about
+  std::vector<std::string>
+      toolchain_paths;  // in home, existing, to be shown read-only: PATH entries and version managers' folders
+  std::vector<std::string>
+      credential_paths;  // existing files and folders known to hold credentials, below anything shown
+  // ExecHost's own files that exist or could: settings of every scope, programs, plugins, state,
+  // cache, sockets. Resolved.
+  std::vector<std::string> own_paths;
+
+  const PathFact& path(const std::string& path) const;  // a `missing` fact when it was not asked
+};
+
+struct FactQuery {
+  std::string workspace;  // as given
+  std::string process_cwd;
+  std::optional<std::string> cwd;      // of the request
+  std::vector<std::string> own_paths;  // from the installation and the settings locations
+  std::map<std::string, std::string> environment;
+};
+
+Result<Facts> gather(const settings::Settings& settings, const FactQuery& query);
+
+}  // namespace exechost::plan

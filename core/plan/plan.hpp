@@ -1,0 +1,135 @@
+// What will happen for one request: data, computed without side effects from request,
+// settings, statements, probes and facts. `explain` prints it; execution carries it out and
+// adds nothing to it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plan/capability.hpp"
+#include "core/plan/facts.hpp"
+#include "core/plan/view.hpp"
+#include "core/settings/settings.hpp"
+#include "exechost/exec_result.hpp"
+#include "exechost/failure.hpp"
+#include "exechost/request.hpp"
+
+namespace exechost::plan {
+
+// What one backend offers, as planning sees it.
+struct BackendFacts {
+  std::string id;
+  std::string library;  // path, for explain
+  std::string library_sha256;
+  Statement statement;
+  std::optional<Probe> probe;       // not probed: not a candidate
+  std::optional<Failure> unusable;  // found but not loadable, and why
+};
+
+// What the guest puts on between fork and exec, inside the boundary.
+struct LandlockRule {
+  std::string path;
+  bool writable = false;
+  bool operator==(const LandlockRule&) const = default;
+};
+struct Rlimit {
+  int resource = 0;  // RLIMIT_*
+  std::uint64_t value = 0;
+  bool operator==(const Rlimit&) const = default;
+};
+struct Confinement {
+  std::string seccomp_profile = "base";  // see guest/seccomp
+  bool landlock = true;                  // where the kernel has it
+  std::vector<LandlockRule> landlock_rules;
+  std::vector<Rlimit> rlimits;
+};
+
+struct Resources {
+  std::optional<double> cpu;
+  std::optional<std::uint64_t> memory_bytes;
+  std::optional<std::uint64_t> disk_bytes;
+  std::optional<std::uint64_t> pids;
+};
+
+struct OutputLimits {
+  std::uint64_t cap_bytes = 1024 * 1024;  // per stream, head and tail together
+  bool spill = false;                     // keep everything in a file of the state folder
+};
+
+struct NetworkPolicy {
+  std::string mode = "none";  // none, filtered, full: in force
+  std::vector<std::string> allowed_domains;
+  std::vector<std::string> denied_domains;
+};
+
+struct Candidate {
+  std::string backend;
+  std::optional<Failure> rejected;  // why it can't carry this request
+};
+
+struct Plan {
+  std::string tier;     // sandbox (gateway and node are refused as unsupported until they exist)
+  std::string backend;  // id
+  std::string backend_library;
+  std::string backend_library_sha256;
+  std::string profile;
+  std::string session;
+  bool persistent = false;
+
+  std::vector<std::string> argv;                   // final: shell requests are ["/bin/sh","-c",script]
+  std::string cwd;                                 // inside the environment
+  std::map<std::string, std::string> environment;  // complete
+  std::vector<std::string> removed_environment;    // names that were withheld
+  bool tty = false;
+
+  std::string workspace;
+  std::string workspace_mode = "direct";
+  View view;
+  NetworkPolicy network;
+  Confinement confinement;
+  Resources resources;
+  OutputLimits output;
+  std::optional<std::chrono::milliseconds> timeout;
+  std::chrono::milliseconds kill_grace{2000};
+  std::string image;
+  nlohmann::json backend_settings = nlohmann::json::object();
+
+  GuestEntry guest = GuestEntry::none;
+  std::vector<SettingReport> settings;  // requested / effective / grade / enforced_by
+  std::vector<std::string> isolation;   // what will be in force, in words
+  std::vector<Candidate> candidates;    // in order of preference; the chosen one has no rejection
+  std::string on_unavailable;           // closed, ask, open
+  std::vector<std::string> fallback;
+  std::vector<std::string> warnings;
+};
+
+struct PlanInput {
+  const Request& request;
+  const settings::Settings& settings;
+  const std::vector<BackendFacts>& backends;
+  const Facts& facts;
+};
+
+// Pure. A failure has phase plan and names the setting concerned.
+Result<Plan> make_plan(const PlanInput& input);
+
+// The document handed to a backend's open (schema: `exechost schema open`). `name`, `labels`
+// and `deadline_ns` come from the ledger and the execution.
+struct OpenIdentity {
+  std::string id;
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::int64_t deadline_ns = INT64_MAX;
+  std::string guest_path;  // the host's path of exechost-guest
+};
+nlohmann::json open_document(const Plan& plan, const OpenIdentity& identity);
+
+nlohmann::json to_json(const Plan& plan);
+std::string to_text(const Plan& plan);  // for a person
+
+}  // namespace exechost::plan

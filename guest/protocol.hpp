@@ -1,0 +1,61 @@
+// What the keeper and exechost-guest say to each other in `exec` mode, over one
+// SOCK_SEQPACKET socket (the guest's descriptor 3). One packet is one message.
+//
+// The first packet comes from the keeper: kSpec, with one descriptor attached: a sealed
+// memfd that holds the specification (spec.hpp). After it:
+//   keeper -> guest: kSignal, kKill          guest -> keeper: kConfined, kStarted, kFailed, kExited
+// The socket's end-of-file tells the guest to kill everything and end.
+//
+// Used by a static program without iostream, locale or NSS: plain structs and integers only.
+#pragma once
+
+#include <cstdint>
+
+namespace exechost::guest {
+
+inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr int kControlFd = 3;
+
+enum class MessageType : std::uint32_t {
+  spec = 1,      // version
+  signal = 2,    // number: to the command's process group
+  kill = 3,      // the whole tree, now
+  confined = 4,  // landlock_abi, seccomp
+  started = 5,   // the command's exec succeeded
+  failed = 6,    // step, error_number: the command was not started
+  exited = 7,    // wait_status and usage of the main process; everything else is killed next
+};
+
+// The step that failed, for MessageType::failed.
+enum class Step : std::uint32_t {
+  none = 0,
+  read_spec,
+  no_new_privs,
+  capabilities,
+  rlimit,
+  landlock,
+  seccomp,
+  fork,
+  session,
+  terminal,
+  descriptors,
+  working_directory,  // chdir(cwd)
+  exec,
+};
+
+struct Message {
+  MessageType type{};
+  std::uint32_t version = 0;
+  std::int32_t number = 0;  // signal
+  std::uint32_t landlock_abi = 0;
+  std::uint32_t seccomp = 0;  // 1: installed
+  Step step = Step::none;
+  std::int32_t error_number = 0;
+  std::int32_t wait_status = 0;  // as waitpid(2)
+  std::int64_t user_time_us = 0;
+  std::int64_t system_time_us = 0;
+  std::int64_t max_rss_bytes = 0;
+};
+static_assert(sizeof(Message) == 56);
+
+}  // namespace exechost::guest

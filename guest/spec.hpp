@@ -1,0 +1,33 @@
+// The specification of one execution, as the keeper writes it into a sealed memfd and the
+// guest reads it: records of {u32 tag, u32 length, bytes}, native byte order, tag kEnd last.
+// Reading is bounds-checked; an unknown tag is an error (keeper and guest are one release).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace exechost::guest {
+
+enum class Tag : std::uint32_t {
+  end = 0,
+  argument = 1,     // repeated, in order
+  environment = 2,  // repeated, "NAME=value"
+  working_directory = 3,
+  tty = 4,              // u32: 1 when stdio is a terminal's slave
+  seccomp_profile = 5,  // name of a built-in profile; absent: none
+  landlock = 6,         // u32: 1 = use it where the kernel has it
+  landlock_read = 7,    // path: read and execute below it
+  landlock_write = 8,   // path: everything below it
+  rlimit = 9,           // u32 resource, u32 zero, u64 value (soft and hard)
+  umask = 10,           // u32
+};
+
+struct RecordHeader {
+  std::uint32_t tag;
+  std::uint32_t length;
+};
+static_assert(sizeof(RecordHeader) == 8);
+
+inline constexpr std::uint64_t kMaxSpecBytes = 64ull * 1024 * 1024;
+
+}  // namespace exechost::guest
