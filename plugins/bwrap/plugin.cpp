@@ -152,4 +152,4 @@ class BwrapBackend final : public sdk::Backend {
 }  // namespace
 }  // namespace exechost::bwrap
 
-EXECHOST_PLUGIN(exechost::bwrap::BwrapBackend, "bwrap", "0.1.0")
+EXECHOST_PLUGIN(exechost::bwrap::BwrapBackend, "bwrap", "0.1.0");
