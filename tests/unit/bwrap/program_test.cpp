@@ -20,7 +20,7 @@ using testing::HasSubstr;
 class BwrapProgram : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = std::string(EXECHOST_BUILD_PREFIX) + "/bwrap-program-XXXXXX";
+    std::string name = EXECHOST_BUILD_PREFIX "/bwrap-program-XXXXXX";
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
     ASSERT_EQ(chmod(name.c_str(), 0755), 0);
