@@ -91,7 +91,7 @@ Result<void> try_first(const Source& source, const std::string& path, const Load
     return unexpected(refused(path, "has static constructors and can't be tried first",
                               "exechost-plugin-check is not where it should be: install ExecHost again"));
   }
-  return try_loading(program, path, source.is_copy ? source.fd.get() : -1);
+  return try_loading(program, path, source.is_copy ? source.fd.get() : -1, options.trial_limit);
 }
 
 Result<const eh_plugin*> load_table(const Found& found, const LoadOptions& options) {

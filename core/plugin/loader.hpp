@@ -2,6 +2,7 @@
 // functions but the entry is called. Loaded libraries are never unloaded.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,6 +46,8 @@ struct LoadOptions {
   std::string pinned_sha256;
   // exechost-plugin-check; empty: found from where this code is (find_check_program).
   std::string check_program;
+  // How long a library with constructors of its own may take to load when it is tried.
+  std::chrono::milliseconds trial_limit{5000};
 };
 
 // `unavailable` with the file and the reason: found.problem, untrusted (trust.hpp), not an ELF file,

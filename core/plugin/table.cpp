@@ -48,37 +48,6 @@ std::optional<std::string> plugin_problem(const eh_plugin* table, const Manifest
   return std::nullopt;
 }
 
-struct Member {
-  const char* name;
-  bool present;
-};
-
-template <std::size_t count>
-Result<void> check(const char* what, const std::string& backend, bool null, std::uint32_t size, std::size_t needed,
-                   const Member (&members)[count]) {
-  Failure failure;
-  failure.kind = FailureKind::protocol_error;
-  failure.phase = Phase::provision;
-  failure.backend = backend;
-  failure.hint = "the plugin is broken: ask its author";
-  if (null) {
-    failure.message = fmt::format("backend \"{}\" reported success but gave no {}", backend, what);
-    return unexpected(failure);
-  }
-  if (size < needed) {
-    failure.message =
-        fmt::format("backend \"{}\" gave a truncated {} table: {} bytes, ABI 1.0 has {}", backend, what, size, needed);
-    return unexpected(failure);
-  }
-  for (const Member& member : members) {
-    if (member.present) continue;
-    failure.message =
-        fmt::format("backend \"{}\" gave a {} table without the function \"{}\"", backend, what, member.name);
-    return unexpected(failure);
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<void> check_plugin_table(const eh_plugin* table, const Manifest& manifest, const std::string& path) {
@@ -89,37 +58,5 @@ Result<void> check_plugin_table(const eh_plugin* table, const Manifest& manifest
   failure.phase = Phase::provision;
   return unexpected(failure);
 }
-
-// Only a table that is large enough is read; `get_extension` may be null.
-#define EXECHOST_FUNCTION(function) \
-  Member { #function, whole && table->function != nullptr }
-
-Result<void> check_backend_table(const eh_backend* table, const std::string& backend) {
-  constexpr std::size_t kNeeded = offsetof(eh_backend, get_extension) + sizeof(eh_backend::get_extension);
-  const std::uint32_t size = table == nullptr ? 0 : table->struct_size;
-  const bool whole = size >= kNeeded;
-  return check("backend", backend, table == nullptr, size, kNeeded,
-               {EXECHOST_FUNCTION(destroy), EXECHOST_FUNCTION(probe), EXECHOST_FUNCTION(open), EXECHOST_FUNCTION(reap),
-                EXECHOST_FUNCTION(list)});
-}
-
-Result<void> check_environment_table(const eh_environment* table, const std::string& backend) {
-  constexpr std::size_t kNeeded = offsetof(eh_environment, get_extension) + sizeof(eh_environment::get_extension);
-  const std::uint32_t size = table == nullptr ? 0 : table->struct_size;
-  const bool whole = size >= kNeeded;
-  return check("environment", backend, table == nullptr, size, kNeeded,
-               {EXECHOST_FUNCTION(spawn), EXECHOST_FUNCTION(close)});
-}
-
-Result<void> check_execution_table(const eh_execution* table, const std::string& backend) {
-  constexpr std::size_t kNeeded = offsetof(eh_execution, release) + sizeof(eh_execution::release);
-  const std::uint32_t size = table == nullptr ? 0 : table->struct_size;
-  const bool whole = size >= kNeeded;
-  return check(
-      "execution", backend, table == nullptr, size, kNeeded,
-      {EXECHOST_FUNCTION(event_fd), EXECHOST_FUNCTION(wait), EXECHOST_FUNCTION(signal), EXECHOST_FUNCTION(release)});
-}
-
-#undef EXECHOST_FUNCTION
 
 }  // namespace exechost::plugin

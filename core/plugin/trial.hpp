@@ -16,6 +16,6 @@ std::string find_check_program();
 // Loads `library` (or, when `fd` >= 0, the sealed copy in it) in `check_program` and calls its entry
 // function. `unavailable`: that process ended otherwise than it should (how), or not within `limit`.
 Result<void> try_loading(const std::string& check_program, const std::string& library, int fd,
-                         std::chrono::milliseconds limit = std::chrono::seconds(5));
+                         std::chrono::milliseconds limit);
 
 }  // namespace exechost::plugin
