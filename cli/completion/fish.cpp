@@ -32,7 +32,7 @@ std::string option_line(const std::string& command, const CompletableOption& opt
 }
 
 constexpr const char* kHead =
-    R"(# Completion of exechost for fish: exechost completion fish > ~/.config/fish/completions/exechost.fish
+    R"sh(# Completion of exechost for fish: exechost completion fish > ~/.config/fish/completions/exechost.fish
 function __exechost_after_separator
     contains -- -- (commandline -opc)
 end
