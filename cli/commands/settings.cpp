@@ -14,23 +14,19 @@ namespace {
 
 using nlohmann::json;
 
-json as_json(const settings::Settings& settings, bool show_origin) {
-  if (!show_origin) return settings.values();
-  json origins = json::object();
-  for (const auto& [name, origin] : settings.origins()) {
-    origins[name] = {
-        {"value", settings.at(name)}, {"scope", settings::to_string(origin.scope)}, {"source", origin.source}};
-  }
-  return origins;
+// A secret value is never shown: settings::origins_json has none.
+json values_json(const settings::Settings& settings) {
+  json values = json::object();
+  for (const json& leaf : settings::origins_json(settings))
+    values[leaf.at("name").get<std::string>()] = leaf.at("value");
+  return values;
 }
 
-std::string as_text(const settings::Settings& settings, bool show_origin) {
+std::string values_text(const settings::Settings& settings) {
   std::vector<std::vector<std::string>> rows;
-  for (const auto& [name, origin] : settings.origins()) {
-    rows.push_back({name, settings.at(name).dump()});
-    if (!show_origin) continue;
-    rows.back().emplace_back(settings::to_string(origin.scope));
-    rows.back().push_back(origin.source);
+  for (const json& leaf : settings::origins_json(settings)) {
+    rows.push_back(
+        {leaf.at("name").get<std::string>(), leaf.contains("secret") ? "(secret)" : leaf.at("value").dump()});
   }
   return text_table(rows);
 }
@@ -68,7 +64,8 @@ class SettingsCommand final : public Command {
       return 1;
     }
     for (const std::string& warning : settings->warnings()) print_warning(warning);
-    return print(json_ ? as_json(*settings, show_origin_).dump(2) + "\n" : as_text(*settings, show_origin_));
+    if (json_) return print((show_origin_ ? settings::origins_json(*settings) : values_json(*settings)).dump(2) + "\n");
+    return print(show_origin_ ? settings::show_origin(*settings) : values_text(*settings));
   }
 
  private:
