@@ -37,6 +37,8 @@ function(exechost_add_plugin name)
   add_custom_target(${name}_manifest DEPENDS ${copied})
   add_dependencies(${name} ${name}_manifest)
 
+  set_property(GLOBAL APPEND PROPERTY EXECHOST_PLUGIN_TARGETS ${name})
+
   if(NOT ARG_NO_INSTALL)
     set(folder ${EXECHOST_PLUGINDIR})
     if(NOT folder)
