@@ -20,12 +20,19 @@ struct PathFact {
   FileKind kind = FileKind::missing;  // after resolving links
   std::string resolved;               // absolute, links resolved; empty when missing
   bool is_link = false;               // the path itself is a symlink
+  // Where it is, or where it would be made: the part that exists resolved, the rest as given.
+  std::string landing;
+  // Every symlink that was followed on the way, by its own resolved place: whoever can write there
+  // decides where the path leads.
+  std::vector<std::string> links;
 };
 
 struct Facts {
   uid_t uid = 0;
   gid_t gid = 0;
-  std::string home;  // of the effective user, resolved
+  std::string home;              // of the effective user, resolved; empty when it has none
+  std::string environment_home;  // what $HOME names, resolved, when that is another folder; else empty
+  std::string workspace;         // absolute, normal, links not resolved: see paths
   std::string hostname;
   std::string platform = "linux";
   int landlock_abi = 0;                            // 0: not there
@@ -36,20 +43,25 @@ struct Facts {
   std::vector<std::string>
       credential_paths;  // existing files and folders known to hold credentials, below anything shown
   // ExecHost's own files that exist or could: settings of every scope, programs, plugins, state,
-  // cache, sockets. Resolved.
+  // cache, sockets. Resolved. Those below own_private_paths are hidden, the others are read-only.
   std::vector<std::string> own_paths;
+  std::vector<std::string> own_private_paths;
 
   const PathFact& path(const std::string& path) const;  // a `missing` fact when it was not asked
 };
 
 struct FactQuery {
-  std::string workspace;  // as given
+  // Used when settings give no workspace.path (the host puts a request's workspace into the
+  // settings, where managed settings can still overrule it). Empty: process_cwd.
+  std::string workspace;
   std::string process_cwd;
-  std::optional<std::string> cwd;      // of the request
-  std::vector<std::string> own_paths;  // from the installation and the settings locations
+  std::optional<std::string> cwd;              // of the request
+  std::vector<std::string> own_paths;          // programs, plugins, settings: stay readable
+  std::vector<std::string> own_private_paths;  // state, cache, runtime folders: hidden
   std::map<std::string, std::string> environment;
 };
 
+// Fails with invalid_request when the workspace or the home can't be written as UTF-8.
 Result<Facts> gather(const settings::Settings& settings, const FactQuery& query);
 
 }  // namespace exechost::plan

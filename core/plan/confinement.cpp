@@ -1,0 +1,34 @@
+#include "core/plan/confinement.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+
+namespace exechost::plan {
+namespace {
+
+// Devices of the environment's own /dev that commands write to, and its /proc.
+constexpr std::array<const char*, 9> kWritable{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+                                               "/dev/tty",  "/dev/ptmx", "/dev/pts",  "/proc"};
+
+}  // namespace
+
+Confinement make_confinement(const View& view, const Resources& resources, uid_t uid) {
+  Confinement confinement;
+  std::vector<LandlockRule>& rules = confinement.landlock_rules;
+  for (const ViewEntry& entry : view.entries) {
+    const bool writable = entry.access == Access::rw || entry.access == Access::private_;
+    if (writable || entry.access == Access::ro) rules.push_back({entry.path, writable});
+  }
+  if (std::none_of(rules.begin(), rules.end(), [](const LandlockRule& rule) { return rule.path == "/"; })) {
+    rules.push_back({"/dev", false});
+  }
+  for (const char* path : kWritable) rules.push_back({path, true});
+
+  confinement.rlimits.push_back({RLIMIT_CORE, 0});
+  if (resources.pids && uid != 0) confinement.rlimits.push_back({RLIMIT_NPROC, *resources.pids});
+  return confinement;
+}
+
+}  // namespace exechost::plan

@@ -1,0 +1,13 @@
+// What the guest puts on inside the environment, as far as the view and the settings decide it.
+#pragma once
+
+#include "core/plan/plan.hpp"
+
+namespace exechost::plan {
+
+// Landlock rules only ever give rights: they repeat the view's writable and readable parts, so that
+// what a mount should have protected has a second guard. RLIMIT_NPROC does not bind root and is left
+// out for uid 0.
+Confinement make_confinement(const View& view, const Resources& resources, uid_t uid);
+
+}  // namespace exechost::plan

@@ -1,0 +1,120 @@
+#include "core/plan/facts.hpp"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+
+#include "core/base/utf8.hpp"
+#include "core/plan/machine.hpp"
+#include "core/plan/paths.hpp"
+#include "core/plan/settings_access.hpp"
+
+namespace exechost::plan {
+namespace {
+
+constexpr std::array<const char*, 6> kSystemFolders{"/tmp", "/var/tmp", "/run", "/dev/shm", "/home", "/root"};
+constexpr std::array<const char*, 4> kPathLists{"filesystem.allow_write", "filesystem.deny_write",
+                                                "filesystem.allow_read", "filesystem.deny_read"};
+
+Failure not_utf8(const std::string& what, const std::string& path) {
+  Failure failure;
+  failure.kind = FailureKind::invalid_request;
+  failure.phase = Phase::plan;
+  failure.message = fmt::format("{} \"{}\" is not valid UTF-8", what, escape_for_terminal(to_valid_utf8(path)));
+  failure.hint = "rename the folder, or choose another one";
+  return failure;
+}
+
+std::string default_home(const FactQuery& query, uid_t uid) {
+  std::string home = database_home(uid).value_or("");
+  if (home.empty()) {
+    if (const auto found = query.environment.find("HOME"); found != query.environment.end()) home = found->second;
+  }
+  if (!home.starts_with('/')) return {};
+  return inspect_path(expand_path(home, "/", "/")).landing;
+}
+
+std::string other_home(const FactQuery& query, const std::string& home) {
+  const auto found = query.environment.find("HOME");
+  if (found == query.environment.end() || !found->second.starts_with('/')) return {};
+  const PathFact fact = inspect_path(expand_path(found->second, "/", "/"));
+  return fact.kind == FileKind::folder && fact.resolved != home ? fact.resolved : std::string();
+}
+
+}  // namespace
+
+const PathFact& Facts::path(const std::string& path) const {
+  static const PathFact missing;
+  const auto found = paths.find(path);
+  return found == paths.end() ? missing : found->second;
+}
+
+Result<Facts> gather(const settings::Settings& settings, const FactQuery& query) {
+  Facts facts;
+  facts.uid = ::geteuid();
+  facts.gid = ::getegid();
+  facts.hostname = host_name();
+  facts.landlock_abi = landlock_abi();
+  facts.environment = query.environment;
+  facts.home = default_home(query, facts.uid);
+  facts.environment_home = other_home(query, facts.home);
+  if (!is_valid_utf8(facts.home)) return unexpected(not_utf8("the home folder", facts.home));
+
+  const auto look = [&facts](const std::string& path) -> const PathFact& {
+    auto found = facts.paths.find(path);
+    if (found == facts.paths.end()) found = facts.paths.emplace(path, inspect_path(path)).first;
+    return found->second;
+  };
+  // Also where it leads: that is the path the view is about.
+  const auto ask = [&look](const std::string& path) -> const PathFact& {
+    const PathFact& fact = look(path);
+    look(fact.landing);
+    return fact;
+  };
+
+  std::string workspace = text_setting(settings, "workspace.path");
+  if (workspace.empty()) workspace = query.workspace;
+  if (workspace.empty()) workspace = query.process_cwd;
+  facts.workspace = expand_path(workspace, query.process_cwd, facts.home);
+  const PathFact& workspace_fact = ask(facts.workspace);
+  if (!is_valid_utf8(facts.workspace)) return unexpected(not_utf8("the workspace", facts.workspace));
+  if (!is_valid_utf8(workspace_fact.landing)) return unexpected(not_utf8("the workspace", workspace_fact.landing));
+  const std::string base = workspace_fact.landing;
+  ask(join_path(base, ".exechost.json"));
+
+  for (const char* folder : kSystemFolders) ask(folder);
+  for (const char* list : kPathLists) {
+    for (const std::string& path : list_setting(settings, list)) ask(expand_path(path, base, facts.home));
+  }
+  const std::string cwd = query.cwd.value_or(text_setting(settings, "cwd"));
+  if (!cwd.empty()) ask(expand_path(cwd, base, facts.home));
+
+  std::vector<std::string> homes;
+  for (const std::string& home : {facts.home, facts.environment_home}) {
+    if (home.empty()) continue;
+    ask(home);
+    if (home != "/") homes.push_back(home);
+  }
+  facts.credential_paths = find_credentials(facts.environment, homes, facts.uid);
+  facts.toolchain_paths = find_toolchains(facts.environment, homes, facts.credential_paths);
+  for (const std::string& path : facts.credential_paths) ask(path);
+  for (const std::string& path : facts.toolchain_paths) ask(path);
+
+  const auto own = [&](const std::vector<std::string>& given) {
+    std::vector<std::string> resolved;
+    for (const std::string& path : given) {
+      if (!path.starts_with('/')) continue;
+      resolved.push_back(ask(expand_path(path, "/", "/")).landing);
+    }
+    std::sort(resolved.begin(), resolved.end());
+    resolved.erase(std::unique(resolved.begin(), resolved.end()), resolved.end());
+    return resolved;
+  };
+  facts.own_paths = own(query.own_paths);
+  facts.own_private_paths = own(query.own_private_paths);
+  return facts;
+}
+
+}  // namespace exechost::plan

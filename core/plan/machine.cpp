@@ -1,0 +1,138 @@
+#include "core/plan/machine.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <deque>
+#include <memory>
+
+#include "core/plan/paths.hpp"
+
+namespace exechost::plan {
+namespace {
+
+constexpr int kMaxLinks = 40;  // what the kernel follows
+
+FileKind kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return FileKind::folder;
+  if (S_ISREG(mode)) return FileKind::regular;
+  if (S_ISLNK(mode)) return FileKind::symlink;
+  return FileKind::other;
+}
+
+void prepend_components(std::deque<std::string>& components, const std::string& path) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin < path.size()) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (end > begin) parts.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  components.insert(components.begin(), parts.begin(), parts.end());
+}
+
+std::optional<std::string> read_link(const std::string& path) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  if (length <= 0 || static_cast<std::size_t>(length) >= target.size()) return std::nullopt;
+  return std::string(target.data(), static_cast<std::size_t>(length));
+}
+
+// What is left of the path when a component doesn't exist: appended as it is.
+std::string with_rest(std::string place, const std::deque<std::string>& rest) {
+  for (const std::string& component : rest) place = expand_path(component, place, "/");
+  return place;
+}
+
+}  // namespace
+
+PathFact inspect_path(const std::string& absolute) {
+  PathFact fact;
+  struct stat status {};
+  fact.is_link = ::lstat(absolute.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+
+  std::deque<std::string> components;
+  prepend_components(components, absolute);
+  std::string place = "/";
+  mode_t mode = S_IFDIR;
+  while (!components.empty()) {
+    const std::string component = components.front();
+    if (component == "." || component == "..") {
+      components.pop_front();
+      if (component == "..") place = parent_of(place);
+      mode = S_IFDIR;
+      continue;
+    }
+    const std::string next = join_path(place, component);
+    if (::lstat(next.c_str(), &status) != 0) {
+      fact.landing = with_rest(place, components);
+      return fact;
+    }
+    components.pop_front();
+    if (!S_ISLNK(status.st_mode)) {
+      place = next;
+      mode = status.st_mode;
+      continue;
+    }
+    const std::optional<std::string> target = read_link(next);
+    fact.links.push_back(next);
+    if (!target || fact.links.size() > kMaxLinks) {
+      fact.landing = with_rest(next, components);
+      return fact;
+    }
+    prepend_components(components, *target);
+    if (target->starts_with('/')) place = "/";
+    mode = S_IFDIR;
+  }
+  fact.kind = kind_of(mode);
+  fact.resolved = place;
+  fact.landing = place;
+  return fact;
+}
+
+std::vector<std::string> names_in(const std::string& folder, std::size_t limit) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(folder.c_str()), ::closedir);
+  if (!stream) return names;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string name = static_cast<const char*>(entry->d_name);
+    if (name == "." || name == "..") continue;
+    if (names.size() == limit) break;
+    names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+int landlock_abi() {
+  constexpr unsigned kVersionFlag = 1;  // LANDLOCK_CREATE_RULESET_VERSION
+  const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, kVersionFlag);
+  return version > 0 ? static_cast<int>(version) : 0;
+}
+
+std::optional<std::string> database_home(uid_t uid) {
+  std::vector<char> buffer(1024);
+  passwd entry{};
+  passwd* found = nullptr;
+  int error = ERANGE;
+  while ((error = ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found)) == ERANGE &&
+         buffer.size() < 1024UL * 1024) {
+    buffer.resize(buffer.size() * 2);
+  }
+  if (error != 0 || found == nullptr || entry.pw_dir == nullptr || *entry.pw_dir != '/') return std::nullopt;
+  return std::string(entry.pw_dir);
+}
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+}
+
+}  // namespace exechost::plan

@@ -1,0 +1,36 @@
+// The system calls behind gather(): one path, one folder, one number at a time.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plan/facts.hpp"
+
+namespace exechost::plan {
+
+// Follows links by hand, so that each one is known. At most 40 links; more, a loop or a folder
+// that can't be searched reads as missing.
+PathFact inspect_path(const std::string& absolute);
+
+// Names in a folder, sorted; at most `limit`.
+std::vector<std::string> names_in(const std::string& folder, std::size_t limit);
+
+// Landlock's ABI version; 0 when the kernel has none or it is off.
+int landlock_abi();
+// The home of a user as the user database has it.
+std::optional<std::string> database_home(uid_t uid);
+std::string host_name();
+
+// Existing folders in a home that PATH and the version managers' variables point at, and the
+// folders that programs linked from there live in. Never a home itself, never one of `credentials`
+// or below.
+std::vector<std::string> find_toolchains(const std::map<std::string, std::string>& environment,
+                                         const std::vector<std::string>& homes,
+                                         const std::vector<std::string>& credentials);
+// Existing files and folders known to hold credentials: in the homes, and for root in the system.
+std::vector<std::string> find_credentials(const std::map<std::string, std::string>& environment,
+                                          const std::vector<std::string>& homes, uid_t uid);
+
+}  // namespace exechost::plan

@@ -1,0 +1,147 @@
+#include "core/plan/plan.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "core/plan/compose.hpp"
+#include "core/plan/confinement.hpp"
+#include "core/plan/environment.hpp"
+#include "core/plan/negotiation.hpp"
+#include "core/plan/paths.hpp"
+#include "core/plan/report.hpp"
+#include "core/plan/settings_access.hpp"
+#include "core/plan/tier.hpp"
+#include "core/plan/workspace.hpp"
+
+namespace exechost::plan {
+namespace {
+
+Result<std::vector<std::string>> command_of(const Request& request) {
+  const auto refuse = [](std::string message) {
+    return unexpected(plan_failure(FailureKind::invalid_request, std::move(message)));
+  };
+  if (request.shell && !request.argv.empty()) return refuse("argv and shell are both given; exactly one is needed");
+  if (request.shell) {
+    if (request.shell->find('\0') != std::string::npos) return refuse("shell contains a NUL byte");
+    return std::vector<std::string>{"/bin/sh", "-c", *request.shell};
+  }
+  if (request.argv.empty()) return refuse("there is no command: argv is empty and shell is not given");
+  if (request.argv.front().empty()) return refuse("argv[0] is empty; it names the program");
+  for (std::size_t i = 0; i < request.argv.size(); ++i) {
+    if (request.argv[i].find('\0') != std::string::npos) return refuse(fmt::format("argv[{}] contains a NUL byte", i));
+  }
+  return request.argv;
+}
+
+Result<void> check_workspace_mode(const settings::Settings& settings) {
+  const std::string mode = text_setting(settings, "workspace.mode", "direct");
+  if (mode == "direct") return {};
+  return unexpected(plan_failure(FailureKind::unsupported,
+                                 fmt::format("workspace.mode {} is not part of this version (from {})", quote(mode),
+                                             origin_text(settings, "workspace.mode")),
+                                 "use workspace.mode \"direct\""));
+}
+
+// The command starts only where it can see something: a folder of the host that is shown, a private
+// folder, or one on the way to something shown in a private folder.
+Result<void> check_cwd(const std::string& cwd, const View& view, const Facts& facts) {
+  const ViewEntry* entry = view.deciding(cwd);
+  const Access access = entry == nullptr ? Access::hidden : entry->access;
+  const bool own_tree = is_at_or_below(cwd, "/proc") || is_at_or_below(cwd, "/dev");
+  const auto refuse = [&](std::string_view rule) {
+    return unexpected(plan_failure(FailureKind::invalid_request, fmt::format("cwd {} {}", quote(cwd), rule),
+                                   "start in the workspace or in a folder that `exechost explain` lists as visible"));
+  };
+  if (own_tree) return {};
+  if (access == Access::hidden || access == Access::masked) return refuse("is not visible in the environment");
+  if (access == Access::private_) {
+    const bool exists = std::any_of(view.entries.begin(), view.entries.end(),
+                                    [&](const ViewEntry& other) { return is_at_or_below(other.path, cwd); });
+    return exists ? Result<void>{}
+                  : refuse(fmt::format("does not exist: {} is empty in the environment", quote(entry->path)));
+  }
+  if (entry->source.empty() && facts.path(cwd).kind == FileKind::missing) return refuse("does not exist");
+  return {};
+}
+
+void fill_from_settings(Plan& plan, const settings::Settings& settings) {
+  plan.profile = text_setting(settings, "profile", "run");
+  plan.session = text_setting(settings, "session.name");
+  plan.fallback = list_setting(settings, "fallback");
+  plan.workspace_mode = text_setting(settings, "workspace.mode", "direct");
+  if (const auto milliseconds = count_setting(settings, "resources.timeout")) {
+    plan.timeout = std::chrono::milliseconds(*milliseconds);
+  }
+  if (const auto milliseconds = count_setting(settings, "resources.kill_grace")) {
+    plan.kill_grace = std::chrono::milliseconds(*milliseconds);
+  }
+  if (const auto bytes = count_setting(settings, "resources.output_cap")) plan.output.cap_bytes = *bytes;
+  plan.output.spill = flag_setting(settings, "resources.output_spill", false);
+  plan.warnings = settings.warnings();
+}
+
+void fill_from_backend(Plan& plan, Choice& choice, const settings::Settings& settings) {
+  Negotiated& negotiated = choice.negotiated;
+  plan.backend = choice.backend->id;
+  plan.backend_library = choice.backend->library;
+  plan.backend_library_sha256 = choice.backend->library_sha256;
+  plan.candidates = std::move(choice.candidates);
+  plan.persistent = negotiated.persistent;
+  plan.network = std::move(negotiated.network);
+  plan.resources = negotiated.resources;
+  plan.image = std::move(negotiated.image);
+  plan.guest = negotiated.statement.guest;
+  plan.settings = std::move(negotiated.reports);
+  plan.isolation = std::move(negotiated.isolation);
+  const nlohmann::json& own = settings.at("backends." + plan.backend);
+  if (own.is_object()) plan.backend_settings = own;
+  for (auto* warnings : {&choice.warnings, &negotiated.warnings}) {
+    plan.warnings.insert(plan.warnings.end(), warnings->begin(), warnings->end());
+  }
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const PlanInput& input) {
+  const settings::Settings& settings = input.settings;
+  Plan plan;
+  fill_from_settings(plan, settings);
+
+  auto command = command_of(input.request);
+  if (!command) return unexpected(command.error());
+  plan.argv = std::move(*command);
+  plan.tty = input.request.tty;
+
+  auto tier = choose_tier(settings);
+  if (!tier) return unexpected(tier.error());
+  plan.tier = std::move(*tier);
+  auto on_unavailable = choose_on_unavailable(settings);
+  if (!on_unavailable) return unexpected(on_unavailable.error());
+  plan.on_unavailable = std::move(*on_unavailable);
+  if (auto valid = check_workspace_mode(settings); !valid) return unexpected(valid.error());
+
+  auto workspace = choose_workspace(settings, input.facts, plan.warnings);
+  if (!workspace) return unexpected(workspace.error());
+  plan.workspace = std::move(*workspace);
+  auto view = compose_view(settings, input.facts, plan.workspace, plan.warnings);
+  if (!view) return unexpected(view.error());
+  plan.view = std::move(*view);
+
+  auto cwd = choose_cwd(input.request.cwd, settings, input.facts, plan.workspace);
+  if (!cwd) return unexpected(cwd.error());
+  plan.cwd = std::move(*cwd);
+  if (auto visible = check_cwd(plan.cwd, plan.view, input.facts); !visible) return unexpected(visible.error());
+
+  auto environment = build_environment(settings, input.request, input.facts, home_inside(input.facts), plan.cwd);
+  if (!environment) return unexpected(environment.error());
+  plan.environment = std::move(environment->variables);
+  plan.removed_environment = std::move(environment->withheld);
+
+  auto choice = choose_backend(input, plan.on_unavailable);
+  if (!choice) return unexpected(choice.error());
+  fill_from_backend(plan, *choice, settings);
+  plan.confinement = make_confinement(plan.view, plan.resources, input.facts.uid);
+  return plan;
+}
+
+}  // namespace exechost::plan

@@ -1,0 +1,169 @@
+// A plan for a person's eyes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "core/base/utf8.hpp"
+#include "core/plan/environment.hpp"
+#include "core/plan/plan.hpp"
+
+namespace exechost::plan {
+namespace {
+
+constexpr std::size_t kWidth = 110;
+constexpr std::size_t kLabel = 14;
+
+std::string shown(std::string_view text) { return escape_for_terminal(to_valid_utf8(text)); }
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes >= 1024 && bytes % 1024 == 0 && unit + 1 < kUnits.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{} {}", bytes, kUnits[unit]);
+}
+
+// Quoted the way a shell would need it, so that one argument is seen to be one.
+std::string shell_word(const std::string& argument) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
+  std::string word = "'";
+  for (const char c : shown(argument)) {
+    if (c == '\'') {
+      word += "'\\''";
+    } else {
+      word += c;
+    }
+  }
+  return word + "'";
+}
+
+class Page {
+ public:
+  void line(std::string_view label, std::string_view text) {
+    fmt::format_to(std::back_inserter(text_), "{:<{}}{}\n", label, kLabel, text);
+  }
+  // One item per line.
+  void list(std::string_view label, const std::vector<std::string>& items, std::string_view none = {}) {
+    if (items.empty()) {
+      if (!none.empty()) line(label, none);
+      return;
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) line(i == 0 ? label : "", items[i]);
+  }
+  // Many short items, wrapped.
+  void words(std::string_view label, const std::vector<std::string>& items, std::string_view none) {
+    std::vector<std::string> lines;
+    for (const std::string& item : items) {
+      if (lines.empty() || lines.back().size() + item.size() + 1 > kWidth - kLabel) {
+        lines.push_back(item);
+      } else {
+        lines.back() += ' ' + item;
+      }
+    }
+    list(label, lines, none);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void add_view(Page& page, const View& view) {
+  const auto of = [&](std::initializer_list<Access> wanted) {
+    std::vector<std::string> items;
+    for (const ViewEntry& entry : view.entries) {
+      if (std::find(wanted.begin(), wanted.end(), entry.access) == wanted.end()) continue;
+      std::string item = shown(entry.path);
+      if (!entry.source.empty()) item += fmt::format(" (the host's {})", shown(entry.source));
+      if (entry.access == Access::private_) item += fmt::format(" (up to {})", bytes_text(entry.size_bytes));
+      if (!entry.reason.empty()) item += fmt::format("  [{}]", shown(entry.reason));
+      items.push_back(std::move(item));
+    }
+    return items;
+  };
+  page.list("writable", of({Access::rw}), "nothing of this machine");
+  page.list("private", of({Access::private_}));
+  page.list("readable", of({Access::ro}), "nothing of this machine");
+  page.list("hidden", of({Access::hidden, Access::masked}));
+}
+
+void add_environment(Page& page, const Plan& plan) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : plan.environment) names.push_back(shown(name));
+  page.words("variables", names, "none");
+  std::vector<std::string> withheld;
+  for (const std::string& name : plan.removed_environment) withheld.push_back(shown(name));
+  page.words("withheld", withheld, "none");
+}
+
+void add_settings(Page& page, const std::vector<SettingReport>& reports) {
+  std::vector<std::string> items;
+  for (const SettingReport& report : reports) {
+    std::string item = fmt::format("{:<28} {}", report.name, shown(report.effective));
+    if (report.requested != "null" && report.requested != report.effective) {
+      item += fmt::format(" (requested: {})", shown(report.requested));
+    }
+    item += fmt::format("  {}", report.grade);
+    if (!report.enforced_by.empty()) item += fmt::format(" by {}", shown(report.enforced_by));
+    if (report.requested != "null") item += fmt::format(", from {}", shown(report.origin));
+    items.push_back(std::move(item));
+  }
+  page.list("settings", items);
+}
+
+std::string network_text(const NetworkPolicy& network) {
+  if (network.mode == "none") return "none: no address can be reached";
+  if (network.mode == "full") return "full: everything this machine reaches";
+  return fmt::format("filtered: only {}", fmt::join(network.allowed_domains, ", "));
+}
+
+}  // namespace
+
+std::string to_text(const Plan& plan) {
+  Page page;
+  std::vector<std::string> words;
+  std::transform(plan.argv.begin(), plan.argv.end(), std::back_inserter(words), shell_word);
+  page.line("command", fmt::format("{}", fmt::join(words, " ")));
+  page.line("starts in", shown(plan.cwd));
+  page.line("tier", plan.tier);
+  page.line("backend", fmt::format("{} ({}, sha256 {})", plan.backend, shown(plan.backend_library),
+                                   plan.backend_library_sha256.empty() ? "unknown" : plan.backend_library_sha256));
+  page.line("profile", shown(plan.profile));
+  if (plan.persistent) page.line("session", plan.session.empty() ? "lasting, without a name" : shown(plan.session));
+  if (!plan.image.empty()) page.line("image", shown(plan.image));
+  page.line("workspace", fmt::format("{} ({})", shown(plan.workspace), plan.workspace_mode));
+  add_view(page, plan.view);
+  page.line("network", shown(network_text(plan.network)));
+  if (plan.network.mode != "none" && !plan.network.denied_domains.empty()) {
+    page.line("", fmt::format("never {}", shown(fmt::format("{}", fmt::join(plan.network.denied_domains, ", ")))));
+  }
+  add_environment(page, plan);
+  page.list("isolation", plan.isolation);
+  add_settings(page, plan.settings);
+
+  std::vector<std::string> candidates;
+  for (const Candidate& candidate : plan.candidates) {
+    candidates.push_back(
+        !candidate.rejected
+            ? fmt::format("{}: {}", shown(candidate.backend), candidate.backend == plan.backend ? "chosen" : "possible")
+            : fmt::format("{}: {}: {}", shown(candidate.backend), to_string(candidate.rejected->kind),
+                          shown(candidate.rejected->message)));
+  }
+  page.list("candidates", candidates);
+  page.line("if unavailable",
+            plan.on_unavailable == "open"
+                ? fmt::format("run in the next of: {}", shown(fmt::format("{}", fmt::join(plan.fallback, ", "))))
+            : plan.on_unavailable == "ask" ? "refuse (nobody can be asked in this version)"
+                                           : "refuse");
+  std::vector<std::string> warnings;
+  for (const std::string& warning : plan.warnings) warnings.push_back(shown(warning));
+  page.list("warnings", warnings);
+  return page.take();
+}
+
+}  // namespace exechost::plan

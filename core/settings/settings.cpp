@@ -1,0 +1,46 @@
+#include "core/settings/settings.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/settings/schema_tree.hpp"
+
+namespace exechost::settings {
+
+using nlohmann::json;
+
+std::string_view to_string(Scope scope) {
+  constexpr std::array<std::string_view, 8> kNames{"built-in", "system",      "user",    "project",
+                                                   "profile",  "environment", "request", "managed"};
+  return kNames.at(static_cast<std::size_t>(scope));
+}
+
+const json& Settings::at(std::string_view dotted) const {
+  static const json kNone;
+  const json* node = &values_;
+  while (true) {
+    const std::size_t end = std::min(dotted.find('.'), dotted.size());
+    if (!node->is_object()) return kNone;
+    const auto member = node->find(dotted.substr(0, end));
+    if (member == node->end()) return kNone;
+    node = &*member;
+    if (end == dotted.size()) return *node;
+    dotted.remove_prefix(end + 1);
+  }
+}
+
+Origin Settings::origin(std::string_view dotted) const {
+  const std::string name(dotted);
+  if (const auto exact = origins_.find(name); exact != origins_.end()) return exact->second;
+  Origin strongest{Scope::built_in, "built-in"};
+  const std::string prefix = name + ".";
+  for (auto member = origins_.lower_bound(prefix); member != origins_.end(); ++member) {
+    if (!member->first.starts_with(prefix)) break;
+    if (member->second.scope > strongest.scope) strongest = member->second;
+  }
+  return strongest;
+}
+
+const json& schema() { return core_schema().document(); }
+
+}  // namespace exechost::settings
