@@ -48,7 +48,7 @@ class Ledger {
   static Result<Ledger> open(const std::string& folder);
   // Writes and locks an entry. With it on disk the resource may be made.
   Result<LedgerEntry> add(const LedgerRecord& record);
-  // Entries that nobody holds a lock on (of this machine, boot and pid namespace).
+  // Paths of the entries that nobody holds a lock on (of this machine, boot and pid namespace), sorted.
   std::vector<std::string> orphans() const;
   const std::string& folder() const { return folder_; }
 

@@ -11,6 +11,8 @@
 
 namespace exechost::keeper {
 
+inline constexpr int kKeeperSocket = 3;  // the child's descriptor of the socket
+
 // A running keeper. Destroying it closes nothing by itself: the client's socket does; the
 // destructor then waits until the keeper has ended (10 s at most, then a child is killed).
 class RunningKeeper {
@@ -22,7 +24,8 @@ class RunningKeeper {
   virtual int pid() const = 0;
 };
 
-// `keeper_program` is needed for the child placement only (posix_spawn, no fork).
+// `keeper_program` is needed for the child placement only (posix_spawn, no fork). In process,
+// `unavailable` when this process has SIGCHLD ignored: no child's end could be learned.
 Result<std::unique_ptr<RunningKeeper>> start(KeeperPlacement placement, const std::string& keeper_program,
                                              const KeeperOptions& options);
 

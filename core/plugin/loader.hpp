@@ -2,8 +2,13 @@
 // functions but the entry is called. Loaded libraries are never unloaded.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/plugin/registry.hpp"
 #include "exechost/failure.hpp"
@@ -35,10 +40,26 @@ class LoadedPlugin {
   const eh_plugin* table_;
 };
 
-// `unavailable` with the file and the reason: untrusted (trust.hpp), not an ELF file, no entry
-// symbol, null entry, wrong magic, other major, truncated table, missing function, id or version
-// unlike the manifest's, loaded object not the checked file (device and inode), SHA-256 unlike
-// `pinned_sha256` (then a sealed copy is loaded). A constructor that throws is caught.
+// What loading may use.
+struct LoadOptions {
+  // Lower-case hex; not empty: the library has to have it, and a sealed copy is loaded.
+  std::string pinned_sha256;
+  // exechost-plugin-check; empty: found from where this code is (find_check_program).
+  std::string check_program;
+  // How long a library with constructors of its own may take to load when it is tried.
+  std::chrono::milliseconds trial_limit{5000};
+};
+
+// `unavailable` with the file and the reason: found.problem, untrusted (trust.hpp), not an ELF file,
+// no entry symbol, null entry, wrong magic, other major, truncated table, missing function, id or
+// version unlike the manifest's, loaded object not the checked file (device and inode), SHA-256
+// unlike the pinned one.
+//
+// A static constructor that throws, crashes, exits or hangs would take this process with it: an
+// exception does not get through dlopen (measured with glibc 2.36: std::terminate). So a library
+// that has constructors of its own is tried first in a process of its own, exechost-plugin-check.
+// [any thread]
+Result<std::shared_ptr<const LoadedPlugin>> load_plugin(const Found& found, const LoadOptions& options);
 Result<std::shared_ptr<const LoadedPlugin>> load_plugin(const Found& found, const std::string& pinned_sha256 = {});
 
 // One call context; pass call() to an ABI function, then take the outcome. A status that is not
@@ -50,6 +71,8 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   const eh_call* call() const;
+  // Called with what the plugin says it is doing, on the plugin's thread. Set before the call.
+  void on_progress(std::function<void(std::string_view)> handler);
   CallOutcome finish(eh_status status);
 
  private:

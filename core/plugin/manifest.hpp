@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "core/plan/capability.hpp"
 #include "exechost/failure.hpp"
@@ -20,8 +21,15 @@ struct Manifest {
   nlohmann::json settings_schema;  // of the plugin's own settings; each property may name "x-env"
 };
 
-// `unavailable` naming file and rule: missing, too large (64 KiB), not JSON, unknown or
-// missing members, unsupported schema keywords, id unlike the file's name.
+// The document, every member required unless said otherwise, no others allowed:
+//   {"schema": 1, "id": "...", "version": "1.2.3", "summary": "...", "abi": {"major": 1, "minor": 0},
+//    "capabilities": {...}       plan::parse_statement,
+//    "settings_schema": {...}    of "type": "object", in the subset of settings/json_schema.hpp,
+//    "license", "vendor", "homepage": "..."   optional}
+//
+// `unavailable` naming file and rule: missing, not trusted (trust.hpp), too large (64 KiB), not
+// JSON, unknown or missing members, other ABI major, unsupported schema keywords, id unlike the
+// file's name.
 Result<Manifest> read_manifest(const std::string& path);
 Result<Manifest> parse_manifest(std::string_view text, const std::string& path);
 

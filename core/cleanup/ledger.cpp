@@ -1,0 +1,226 @@
+#include "core/cleanup/ledger.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/cleanup/identity.hpp"
+
+namespace exechost::cleanup {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kSchema = 1;
+constexpr std::size_t kMaxEntryBytes = 64UL * 1024;
+constexpr std::string_view kSuffix = ".json";
+
+Failure problem(std::string message, int error_number, std::string step, std::string hint = {}) {
+  if (error_number != 0) message += fmt::format(": {}", std::strerror(error_number));
+  Failure failure;
+  failure.kind = FailureKind::unavailable;
+  failure.phase = Phase::provision;
+  failure.message = std::move(message);
+  failure.hint = std::move(hint);
+  failure.error_number = error_number;
+  failure.step = std::move(step);
+  return failure;
+}
+
+Result<void> make_folders(const std::string& folder) {
+  std::string path;
+  for (const auto& part : std::filesystem::path(folder)) {
+    path = path.empty() ? part.string() : (std::filesystem::path(path) / part).string();
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+      const int error = errno;
+      if (::access(path.c_str(), F_OK) == 0) continue;  // a read-only file system says EROFS for what is there
+      return unexpected(problem(fmt::format("the folder \"{}\" can't be made", path), error, "mkdir"));
+    }
+  }
+  return {};
+}
+
+// Whoever can write to the folder or to the one above it could replace entries.
+Result<UniqueFd> open_checked(const std::string& folder) {
+  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return unexpected(problem(fmt::format("the ledger's folder \"{}\" can't be opened", folder), errno, "open"));
+  struct stat own {};
+  struct stat above {};
+  if (::fstat(fd.get(), &own) != 0 || ::fstatat(fd.get(), "..", &above, 0) != 0) {
+    return unexpected(problem(fmt::format("the ledger's folder \"{}\" can't be examined", folder), errno, "stat"));
+  }
+  if (own.st_uid != ::geteuid()) {
+    return unexpected(problem(fmt::format("the ledger's folder \"{}\" belongs to user {}, not to user {}", folder,
+                                          own.st_uid, ::geteuid()),
+                              0, "owner", "remove it, or set XDG_RUNTIME_DIR to a folder of your own"));
+  }
+  if ((own.st_mode & 077U) != 0) {
+    return unexpected(problem(
+        fmt::format("the ledger's folder \"{}\" has mode {:04o}; it must be 0700", folder, own.st_mode & 07777U), 0,
+        "mode", fmt::format("chmod 0700 '{}'", folder)));
+  }
+  const bool ours = above.st_uid == ::geteuid() || above.st_uid == 0;
+  const bool open_to_others = (above.st_mode & 022U) != 0 && (above.st_mode & S_ISVTX) == 0;
+  if (!ours || open_to_others) {
+    return unexpected(problem(fmt::format("the folder above \"{}\" (user {}, mode {:04o}) lets others replace it", folder,
+                                          above.st_uid, above.st_mode & 07777U),
+                              0, "parent", "set XDG_RUNTIME_DIR to a folder of your own"));
+  }
+  return fd;
+}
+
+flock whole_file(short type) {
+  flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+Result<void> write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return unexpected(problem("a ledger entry can't be written", errno, "write"));
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+std::string read_bounded(int fd) {
+  std::string text(kMaxEntryBytes + 1, '\0');
+  const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text.size() > kMaxEntryBytes ? std::string() : text;
+}
+
+std::string text_of(const LedgerRecord& record) {
+  const Identity identity = current_identity();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const json entry{{"schema", kSchema},
+                   {"id", record.id},
+                   {"backend", record.backend},
+                   {"name", record.name},
+                   {"kind", record.kind},
+                   {"labels", record.labels},
+                   {"pid", identity.pid},
+                   {"pid_start_time", identity.pid_start},
+                   {"machine", identity.machine},
+                   {"boot", identity.boot},
+                   {"pid_ns", identity.pid_ns},
+                   {"created_at_ms", std::chrono::duration_cast<std::chrono::milliseconds>(now).count()}};
+  return entry.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+// Whether the entry was made here: only then a free lock says that nobody keeps it.
+bool is_of_this_place(const json& entry, const Identity& here) {
+  const auto holds = [&entry](const char* name, const json& value) {
+    const auto member = entry.find(name);
+    return member != entry.end() && *member == value;
+  };
+  return entry.is_object() && holds("schema", kSchema) && holds("machine", here.machine) && holds("boot", here.boot) &&
+         holds("pid_ns", here.pid_ns);
+}
+
+}  // namespace
+
+LedgerEntry::LedgerEntry(UniqueFd fd, std::string path, LedgerRecord record)
+    : fd_(std::move(fd)), path_(std::move(path)), record_(std::move(record)) {}
+LedgerEntry::LedgerEntry(LedgerEntry&&) noexcept = default;
+LedgerEntry& LedgerEntry::operator=(LedgerEntry&&) noexcept = default;
+LedgerEntry::~LedgerEntry() = default;
+
+Result<void> LedgerEntry::remove() {
+  if (::unlink(path_.c_str()) != 0 && errno != ENOENT) {
+    Failure failure = problem(fmt::format("the ledger entry \"{}\" can't be removed", path_), errno, "unlink");
+    failure.phase = Phase::cleanup;
+    return unexpected(std::move(failure));
+  }
+  fd_.reset();
+  return {};
+}
+
+Result<Ledger> Ledger::open(const std::string& folder) {
+  if (folder.empty() || folder.front() != '/') {
+    return unexpected(problem(fmt::format("the ledger's folder \"{}\" is not an absolute path", folder), 0, "path"));
+  }
+  if (auto made = make_folders(folder); !made) return unexpected(made.error());
+  if (auto checked = open_checked(folder); !checked) return unexpected(checked.error());
+  return Ledger(folder);
+}
+
+Result<LedgerEntry> Ledger::add(const LedgerRecord& record) {
+  if (!is_id(record.id)) {
+    return unexpected(problem(fmt::format("the ledger id \"{}\" is not 32 lower-case hex digits", record.id), 0, "id"));
+  }
+  auto folder = open_checked(folder_);
+  if (!folder) return unexpected(folder.error());
+  const std::string text = text_of(record);
+  if (text.size() > kMaxEntryBytes) {
+    return unexpected(problem(fmt::format("the ledger entry of \"{}\" has {} bytes, more than {}", record.name, text.size(),
+                                          kMaxEntryBytes),
+                              0, "size"));
+  }
+  // No name before the lock is held: whoever finds an entry with a free lock may remove what it names.
+  UniqueFd fd(::openat(folder->get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd) {
+    return unexpected(problem(fmt::format("no ledger entry can be made in \"{}\"", folder_), errno, "O_TMPFILE",
+                              "set XDG_RUNTIME_DIR to a folder on a local file system (tmpfs, ext4, xfs, btrfs)"));
+  }
+  flock lock = whole_file(F_WRLCK);
+  if (::fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) {
+    return unexpected(problem("a ledger entry can't be locked", errno, "lock"));
+  }
+  if (auto written = write_all(fd.get(), text); !written) return unexpected(written.error());
+  const std::string name = record.id + std::string(kSuffix);
+  const std::string self = fmt::format("/proc/self/fd/{}", fd.get());
+  if (::linkat(AT_FDCWD, self.c_str(), folder->get(), name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    return unexpected(problem(fmt::format("the ledger entry \"{}/{}\" can't be made", folder_, name), errno, "link"));
+  }
+  return LedgerEntry(std::move(fd), folder_ + "/" + name, record);
+}
+
+std::vector<std::string> Ledger::orphans() const {
+  std::vector<std::string> found;
+  auto folder = open_checked(folder_);
+  if (!folder) return found;
+  const int folder_fd = folder->release();
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(folder_fd), ::closedir);
+  if (!listing) {
+    ::close(folder_fd);
+    return found;
+  }
+  const Identity here = current_identity();
+  while (const dirent* item = ::readdir(listing.get())) {
+    const std::string name = static_cast<const char*>(item->d_name);
+    if (!name.ends_with(kSuffix) || !is_id(name.substr(0, name.size() - kSuffix.size()))) continue;
+    const UniqueFd fd(::openat(::dirfd(listing.get()), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd) continue;
+    flock lock = whole_file(F_WRLCK);
+    if (::fcntl(fd.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK) continue;
+    struct stat now {};
+    if (::fstat(fd.get(), &now) != 0 || now.st_nlink == 0) continue;  // removed in the meantime by its holder
+    const json entry = json::parse(read_bounded(fd.get()), nullptr, false);
+    if (is_of_this_place(entry, here)) found.push_back(folder_ + "/" + name);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string default_runtime_folder(const std::map<std::string, std::string>& environment) {
+  const auto runtime = environment.find("XDG_RUNTIME_DIR");
+  // The base directory specification: a relative path is to be ignored.
+  if (runtime != environment.end() && runtime->second.starts_with('/')) return runtime->second + "/exechost";
+  if (::geteuid() == 0) return "/run/exechost";
+  return fmt::format("/tmp/exechost-{}", ::geteuid());
+}
+
+}  // namespace exechost::cleanup

@@ -1,0 +1,338 @@
+#include "core/keeper/codec.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include "core/keeper/failures.hpp"
+
+namespace exechost::keeper {
+namespace {
+
+using nlohmann::json;
+
+// Caught where a message is decoded; never leaves this file.
+class DecodeError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+const json& member(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) throw DecodeError(fmt::format("member \"{}\" is missing", name));
+  return *found;
+}
+
+[[noreturn]] void wrong(const char* name, const char* rule) { throw DecodeError(fmt::format("\"{}\" is not {}", name, rule)); }
+
+template <class Integer>
+Integer integer(const json& value, const char* name) {
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<std::uint64_t>();
+    if (number <= static_cast<std::uint64_t>(std::numeric_limits<Integer>::max())) return static_cast<Integer>(number);
+  } else if (value.is_number_integer()) {
+    const auto number = value.get<std::int64_t>();
+    if constexpr (std::is_signed_v<Integer>) {
+      if (number >= std::numeric_limits<Integer>::min()) return static_cast<Integer>(number);
+    }
+  }
+  wrong(name, "an integer in range");
+}
+
+template <class Integer>
+Integer integer_at(const json& object, const char* name) {
+  return integer<Integer>(member(object, name), name);
+}
+
+bool flag_at(const json& object, const char* name) {
+  const json& value = member(object, name);
+  if (!value.is_boolean()) wrong(name, "true or false");
+  return value.get<bool>();
+}
+
+std::string text_at(const json& object, const char* name) {
+  const json& value = member(object, name);
+  if (!value.is_string()) wrong(name, "a text");
+  return value.get<std::string>();
+}
+
+const json& array_at(const json& object, const char* name) {
+  const json& value = member(object, name);
+  if (!value.is_array()) wrong(name, "an array");
+  return value;
+}
+
+// Arguments, environment and paths are bytes, not text.
+json bytes(const std::string& text) { return json::binary({text.begin(), text.end()}); }
+
+std::string bytes_of(const json& value, const char* name) {
+  if (!value.is_binary()) wrong(name, "a byte string");
+  const auto& binary = value.get_binary();
+  return {binary.begin(), binary.end()};
+}
+
+json bytes_list(const std::vector<std::string>& texts) {
+  json list = json::array();
+  for (const auto& text : texts) list.push_back(bytes(text));
+  return list;
+}
+
+std::vector<std::string> bytes_list_at(const json& object, const char* name) {
+  std::vector<std::string> texts;
+  for (const auto& value : array_at(object, name)) texts.push_back(bytes_of(value, name));
+  return texts;
+}
+
+json encode_plugin(const PluginChoice& plugin) {
+  return {{"id", plugin.id},
+          {"library", bytes(plugin.library)},
+          {"sha256", plugin.pinned_sha256},
+          {"settings", plugin.settings}};
+}
+
+PluginChoice decode_plugin(const json& object) {
+  const json& value = member(object, "plugin");
+  if (!value.is_object()) wrong("plugin", "an object");
+  PluginChoice plugin;
+  plugin.id = text_at(value, "id");
+  plugin.library = bytes_of(member(value, "library"), "library");
+  plugin.pinned_sha256 = text_at(value, "sha256");
+  plugin.settings = member(value, "settings");
+  return plugin;
+}
+
+json encode_confinement(const plan::Confinement& confinement) {
+  json rules = json::array();
+  for (const auto& rule : confinement.landlock_rules) rules.push_back({{"path", bytes(rule.path)}, {"writable", rule.writable}});
+  json limits = json::array();
+  for (const auto& limit : confinement.rlimits) limits.push_back({{"resource", limit.resource}, {"value", limit.value}});
+  return {{"seccomp_profile", confinement.seccomp_profile},
+          {"landlock", confinement.landlock},
+          {"landlock_rules", std::move(rules)},
+          {"rlimits", std::move(limits)}};
+}
+
+plan::Confinement decode_confinement(const json& object) {
+  plan::Confinement confinement;
+  confinement.seccomp_profile = text_at(object, "seccomp_profile");
+  confinement.landlock = flag_at(object, "landlock");
+  for (const auto& rule : array_at(object, "landlock_rules")) {
+    confinement.landlock_rules.push_back({bytes_of(member(rule, "path"), "path"), flag_at(rule, "writable")});
+  }
+  for (const auto& limit : array_at(object, "rlimits")) {
+    confinement.rlimits.push_back({integer_at<int>(limit, "resource"), integer_at<std::uint64_t>(limit, "value")});
+  }
+  return confinement;
+}
+
+json encode_failure(const Failure& failure) {
+  return {{"kind", to_string(failure.kind)},
+          {"phase", to_string(failure.phase)},
+          {"message", bytes(failure.message)},
+          {"hint", bytes(failure.hint)},
+          {"backend", failure.backend},
+          {"errno", failure.error_number},
+          {"step", failure.step},
+          {"code", bytes(failure.code)},
+          {"request_id", bytes(failure.request_id)}};
+}
+
+Failure decode_failure(const json& object) {
+  const json& value = member(object, "failure");
+  if (!value.is_object()) wrong("failure", "an object");
+  Failure failure;
+  failure.kind = failure_kind_from(text_at(value, "kind"));
+  failure.phase = phase_from(text_at(value, "phase"), Phase::run);
+  failure.message = bytes_of(member(value, "message"), "message");
+  failure.hint = bytes_of(member(value, "hint"), "hint");
+  failure.backend = text_at(value, "backend");
+  failure.error_number = integer_at<int>(value, "errno");
+  failure.step = text_at(value, "step");
+  failure.code = bytes_of(member(value, "code"), "code");
+  failure.request_id = bytes_of(member(value, "request_id"), "request_id");
+  return failure;
+}
+
+struct HostEncoder {
+  json operator()(const ProbeRequest& request) const {
+    return {{"type", "probe"}, {"plugin", encode_plugin(request.plugin)}, {"deadline_ns", request.deadline_ns}};
+  }
+  json operator()(const OpenRequest& request) const {
+    return {{"type", "open"},
+            {"plugin", encode_plugin(request.plugin)},
+            {"document", request.document},
+            {"deadline_ns", request.deadline_ns}};
+  }
+  json operator()(const SpawnRequest& request) const {
+    return {{"type", "spawn"},
+            {"environment", request.environment},
+            {"argv", bytes_list(request.argv)},
+            {"variables", bytes_list(request.variables)},
+            {"cwd", bytes(request.cwd)},
+            {"tty", request.tty},
+            {"use_guest", request.use_guest},
+            {"confinement", encode_confinement(request.confinement)},
+            {"deadline_ns", request.deadline_ns}};
+  }
+  json operator()(const CloseRequest& request) const {
+    return {{"type", "close"},
+            {"environment", request.environment},
+            {"purge", request.purge},
+            {"deadline_ns", request.deadline_ns}};
+  }
+  json operator()(const CancelMessage& /*message*/) const { return {{"type", "cancel"}}; }
+  json operator()(const SignalMessage& message) const { return {{"type", "signal"}, {"number", message.number}}; }
+};
+
+SpawnRequest decode_spawn(const json& body) {
+  SpawnRequest request;
+  request.environment = integer_at<std::uint64_t>(body, "environment");
+  request.argv = bytes_list_at(body, "argv");
+  request.variables = bytes_list_at(body, "variables");
+  request.cwd = bytes_of(member(body, "cwd"), "cwd");
+  request.tty = flag_at(body, "tty");
+  request.use_guest = flag_at(body, "use_guest");
+  request.confinement = decode_confinement(member(body, "confinement"));
+  request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
+  return request;
+}
+
+OpenRequest decode_open(const json& body) {
+  OpenRequest request;
+  request.plugin = decode_plugin(body);
+  request.document = member(body, "document");
+  request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
+  return request;
+}
+
+CloseRequest decode_close(const json& body) {
+  CloseRequest request;
+  request.environment = integer_at<std::uint64_t>(body, "environment");
+  request.purge = flag_at(body, "purge");
+  request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
+  return request;
+}
+
+constexpr std::array kReplyNames{"ok", "failed", "timed_out", "cancelled"};
+constexpr std::array kEventNames{"confined", "started", "exited", "gone", "failed"};
+constexpr std::array kStartedNames{"no", "yes", "unknown"};
+
+template <class Enum, std::size_t Size>
+Enum enum_at(const json& object, const char* name, const std::array<const char*, Size>& names) {
+  const std::string text = text_at(object, name);
+  for (std::size_t index = 0; index < Size; ++index) {
+    if (text == names[index]) return static_cast<Enum>(index);
+  }
+  wrong(name, "one of the known names");
+}
+
+template <std::size_t Size, class Enum>
+const char* name_of(const std::array<const char*, Size>& names, Enum value) {
+  return names.at(static_cast<std::size_t>(value));
+}
+
+struct KeeperEncoder {
+  json operator()(const Reply& reply) const {
+    return {{"type", "reply"},
+            {"status", name_of(kReplyNames, reply.status)},
+            {"failure", encode_failure(reply.failure)},
+            {"body", reply.body}};
+  }
+  json operator()(const ExecutionEvent& event) const {
+    return {{"type", "event"},
+            {"kind", name_of(kEventNames, event.kind)},
+            {"landlock_abi", event.landlock_abi},
+            {"seccomp", event.seccomp},
+            {"wait_status", event.wait_status},
+            {"user_time_us", event.usage.user_time.count()},
+            {"system_time_us", event.usage.system_time.count()},
+            {"max_rss_bytes", event.usage.max_rss_bytes},
+            {"failure", encode_failure(event.failure)},
+            {"was_started", name_of(kStartedNames, event.was_started)}};
+  }
+};
+
+Reply decode_reply(const json& body) {
+  Reply reply;
+  reply.status = enum_at<ReplyStatus>(body, "status", kReplyNames);
+  reply.failure = decode_failure(body);
+  reply.body = member(body, "body");
+  return reply;
+}
+
+ExecutionEvent decode_event(const json& body) {
+  ExecutionEvent event;
+  event.kind = enum_at<ExecutionEvent::Kind>(body, "kind", kEventNames);
+  event.landlock_abi = integer_at<int>(body, "landlock_abi");
+  event.seccomp = flag_at(body, "seccomp");
+  event.wait_status = integer_at<int>(body, "wait_status");
+  event.usage.user_time = std::chrono::microseconds(integer_at<std::int64_t>(body, "user_time_us"));
+  event.usage.system_time = std::chrono::microseconds(integer_at<std::int64_t>(body, "system_time_us"));
+  event.usage.max_rss_bytes = integer_at<std::uint64_t>(body, "max_rss_bytes");
+  event.failure = decode_failure(body);
+  event.was_started = enum_at<Started>(body, "was_started", kStartedNames);
+  return event;
+}
+
+template <class Message, class Body>
+Result<Message> decode(const json& document, Body&& decode_body) {
+  try {
+    if (!document.is_object()) throw DecodeError("it is not an object");
+    Message message;
+    message.ticket = integer_at<std::uint64_t>(document, "ticket");
+    decode_body(text_at(document, "type"), message);
+    return message;
+  } catch (const std::exception& error) {
+    return unexpected(make_failure(FailureKind::protocol_error, Phase::run,
+                                   fmt::format("a message between host and keeper is malformed: {}", error.what()), "message"));
+  }
+}
+
+}  // namespace
+
+json encode(const HostMessage& message) {
+  json body = std::visit(HostEncoder{}, message.body);
+  body["ticket"] = message.ticket;
+  return body;
+}
+
+json encode(const KeeperMessage& message) {
+  json body = std::visit(KeeperEncoder{}, message.body);
+  body["ticket"] = message.ticket;
+  return body;
+}
+
+Result<HostMessage> decode_host_message(const json& body) {
+  return decode<HostMessage>(body, [&body](const std::string& type, HostMessage& message) {
+    if (type == "probe") {
+      message.body = ProbeRequest{decode_plugin(body), integer_at<std::int64_t>(body, "deadline_ns")};
+    } else if (type == "open") {
+      message.body = decode_open(body);
+    } else if (type == "spawn") {
+      message.body = decode_spawn(body);
+    } else if (type == "close") {
+      message.body = decode_close(body);
+    } else if (type == "cancel") {
+      message.body = CancelMessage{};
+    } else if (type == "signal") {
+      message.body = SignalMessage{integer_at<int>(body, "number")};
+    } else {
+      wrong("type", "a request");
+    }
+  });
+}
+
+Result<KeeperMessage> decode_keeper_message(const json& body) {
+  return decode<KeeperMessage>(body, [&body](const std::string& type, KeeperMessage& message) {
+    if (type == "reply") {
+      message.body = decode_reply(body);
+    } else if (type == "event") {
+      message.body = decode_event(body);
+    } else {
+      wrong("type", "a reply or an event");
+    }
+  });
+}
+
+}  // namespace exechost::keeper

@@ -1,0 +1,98 @@
+// One command in one environment: brings together what the plugin says about the process it
+// started and what the guest says about the command, into the events of messages.hpp. Everything
+// here is on the loop's thread; calls that may block go to workers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "core/base/unique_fd.hpp"
+#include "core/keeper/environment.hpp"
+#include "core/keeper/event_loop.hpp"
+#include "core/keeper/guest_channel.hpp"
+#include "core/keeper/messages.hpp"
+#include "core/keeper/operations.hpp"
+#include "core/keeper/worker_pool.hpp"
+
+namespace exechost::keeper {
+
+class Execution : public std::enable_shared_from_this<Execution> {
+ public:
+  // What an execution needs of the session it is in.
+  struct Surroundings {
+    std::shared_ptr<EventLoop> loop;  // shared with workers' tasks
+    WorkerPool& pool;
+    Operations& operations;
+    std::function<void(ExecutionEvent)> send;
+    // The plugin has let go of it, or will never: it is forgotten.
+    std::function<void()> retired;
+    // Ends the environment from outside, then calls back with what came of it.
+    std::function<void(std::function<void(CallResult)>)> destroy_environment;
+  };
+
+  Execution(Surroundings surroundings, std::shared_ptr<Environment> environment, SpawnRequest request);
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  const Environment* environment() const { return environment_.get(); }
+
+  void start(std::vector<UniqueFd> stdio);
+  // To the command's process group once it has started; 9 as kill().
+  void signal(int number);
+  // The whole tree: by the guest, after 2 s by the plugin, after 2 s more with the environment.
+  void kill();
+  // The same without waiting for the guest: the host is gone.
+  void kill_hard();
+
+ private:
+  enum class KillStage { none, guest, plugin, environment };
+  struct SpawnOutcome {
+    CallResult result;
+    const eh_execution* table = nullptr;
+    int event_fd = -1;
+  };
+
+  void spawned(const SpawnOutcome& outcome, bool stopped);
+  void watch_plugin();
+  void watch_guest();
+  void read_guest();
+  void read_plugin();
+  void handle(const guest::Message& message);
+  void guest_broke(Failure failure);
+  void plugin_ended(const eh_event& event);
+  void plugin_failed(Failure failure);
+  void conclude_with_guest(std::optional<Failure> plugin_failure, int wait_status);
+  void conclude_plain(const eh_event& event);
+  void ask_plugin_to_kill();
+  void give_up_on_plugin();
+  void arm(KillStage next);
+  void disarm();
+
+  Started command_started() const;
+  Failure not_started(int wait_status) const;
+  void send(ExecutionEvent::Kind kind);
+  void send_failed(Failure failure, Started started);
+  void unwatch();
+  void retire();
+
+  Surroundings around_;
+  std::shared_ptr<Environment> environment_;
+  SpawnRequest request_;
+  std::optional<GuestChannel> guest_;
+  bool guest_open_ = false;
+  std::optional<Failure> failure_;  // what the guest reported or broke; told when nothing is left
+  const eh_execution* table_ = nullptr;
+  int event_fd_ = -1;
+  Operations::Id spawning_ = 0;  // 0: spawn has returned
+  bool plugin_started_ = false;
+  bool plugin_done_ = false;     // it said its last word: only release may follow
+  bool kill_requested_ = false;  // by the host
+  bool finished_ = false;  // the last event was sent
+  bool retired_ = false;
+  std::vector<int> held_signals_;  // until the command has started
+  KillStage kill_stage_ = KillStage::none;
+  EventLoop::Timer kill_timer_ = 0;
+};
+
+}  // namespace exechost::keeper

@@ -1,0 +1,95 @@
+#include "guest/exec/process_tree.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+
+namespace exechost::guest {
+
+namespace {
+
+// Between two rounds of a walk: orphans arrive without an event of their own.
+constexpr int kRoundMs = 5;
+
+long now_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// True when no child is left.
+bool reap_ended() {
+  for (;;) {
+    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
+    if (pid < 0) return errno == ECHILD;
+    if (pid == 0) return false;
+  }
+}
+
+}  // namespace
+
+bool ProcessTree::prepare() {
+  is_init_ = ::getpid() == 1;
+  if (is_init_) return true;
+  // Absent without CONFIG_PROC_CHILDREN or /proc: then only the command's group can be killed.
+  children_fd_ = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+  return ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) == 0;
+}
+
+void ProcessTree::kill_children() const {
+  if (children_fd_ < 0 || ::lseek(children_fd_, 0, SEEK_SET) != 0) return;
+  // The kernel writes "PID PID ... " with a space behind each. A number is used only when its
+  // space has been seen: half a number would be somebody else's process. Our own children can't
+  // be reused pids, as nobody but us reaps them.
+  pid_t pid = 0;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t size = ::read(children_fd_, buffer, sizeof buffer);
+    if (size <= 0) return;
+    for (ssize_t i = 0; i < size; ++i) {
+      if (buffer[i] >= '0' && buffer[i] <= '9') {
+        pid = pid * 10 + (buffer[i] - '0');
+      } else {
+        if (pid > 1) ::kill(pid, SIGKILL);
+        pid = 0;
+      }
+    }
+  }
+}
+
+void ProcessTree::kill_all(pid_t group) const {
+  if (is_init_) {
+    ::kill(-1, SIGKILL);
+    return;
+  }
+  // The group may be gone already; its number can't have been reused while we have not reaped its leader.
+  if (group > 1) ::kill(-group, SIGKILL);
+  kill_children();
+}
+
+bool ProcessTree::kill_and_reap(pid_t group, int signal_fd, int timeout_ms) const {
+  const long end = now_ms() + timeout_ms;
+  kill_all(group);
+  while (!reap_ended()) {
+    const long left = end - now_ms();
+    if (left <= 0) return false;
+    pollfd ended{signal_fd, POLLIN, 0};
+    if (::poll(&ended, 1, static_cast<int>(left < kRoundMs ? left : kRoundMs)) > 0) {
+      signalfd_siginfo ignored{};
+      while (::read(signal_fd, &ignored, sizeof ignored) > 0) {
+      }
+    }
+    kill_all(0);
+  }
+  return true;
+}
+
+}  // namespace exechost::guest
