@@ -52,135 +52,156 @@ inline constexpr std::uint64_t kAfUnix = 1;
 inline constexpr std::uint64_t kAfInet = 2;
 inline constexpr std::uint64_t kAfInet6 = 10;
 
-#define EXECHOST_REFUSE(name, error, why) \
-  { name, -1, Condition::always, 0, 0, error, why }
-#define EXECHOST_REFUSE_BIT(name, argument, bit, why) \
-  { name, -1, Condition::argument_has_bit, argument, bit, EPERM, why }
-#define EXECHOST_REFUSE_FAMILY(name, condition, value, error, why) \
-  { name, -1, Condition::condition, 0, value, error, why }
-#define EXECHOST_REFUSE_PAIR(type)                                           \
-  {                                                                          \
-    "socketpair", -1, Condition::unix_pair_type, 0, type, EPERM,             \
-        "a datagram socket of a pair can be reconnected to a socket outside" \
-  }
+constexpr Rule refuse(const char* syscall, int error_number, const char* why) {
+  return {syscall, -1, Condition::always, 0, 0, error_number, why};
+}
+// For a call that libseccomp may not know.
+constexpr Rule refuse_new(const char* syscall, int number, int error_number, const char* why) {
+  return {syscall, number, Condition::always, 0, 0, error_number, why};
+}
+constexpr Rule refuse_flag(const char* syscall, std::uint64_t flag, const char* why) {
+  return {syscall, -1, Condition::argument_has_bit, 0, flag, EPERM, why};
+}
+constexpr Rule refuse_for_init(const char* syscall) {
+  return {syscall, -1, Condition::argument_low_equals, 0, 1, EPERM, "process 1 is the guest"};
+}
+constexpr Rule refuse_ioctl(std::uint64_t command, const char* why) {
+  return {"ioctl", -1, Condition::argument_low_equals, 1, command, EPERM, why};
+}
+constexpr Rule refuse_family(const char* syscall, Condition condition, std::uint64_t family, int error_number,
+                             const char* why) {
+  return {syscall, -1, condition, 0, family, error_number, why};
+}
+constexpr Rule refuse_unix_pair(std::uint64_t type) {
+  return {"socketpair",
+          -1,
+          Condition::unix_pair_type,
+          0,
+          type,
+          EPERM,
+          "a datagram socket of a pair can be reconnected to a socket outside"};
+}
 
 inline constexpr Rule kBase[] = {
     // Other processes' memory, descriptors and control flow.
-    EXECHOST_REFUSE("ptrace", EPERM, "controls other processes"),
-    EXECHOST_REFUSE("process_vm_readv", EPERM, "reads other processes' memory"),
-    EXECHOST_REFUSE("process_vm_writev", EPERM, "writes other processes' memory"),
-    EXECHOST_REFUSE("pidfd_getfd", EPERM, "takes other processes' descriptors"),
-    EXECHOST_REFUSE("kcmp", EPERM, "compares kernel pointers of processes"),
+    refuse("ptrace", EPERM, "controls other processes"),
+    refuse("process_vm_readv", EPERM, "reads other processes' memory"),
+    refuse("process_vm_writev", EPERM, "writes other processes' memory"),
+    refuse("pidfd_getfd", EPERM, "takes other processes' descriptors"),
+    refuse("kcmp", EPERM, "compares kernel pointers of processes"),
+
+    // Process 1 is the guest, with the command's uid: a limit on processor time, say, would make
+    // the kernel kill it, which no signal from inside can.
+    refuse_for_init("prlimit64"),
+    refuse_for_init("sched_setscheduler"),
+    refuse_for_init("sched_setparam"),
+    refuse_for_init("sched_setattr"),
+    refuse_for_init("sched_setaffinity"),
 
     // The mount tree: it is the boundary.
-    EXECHOST_REFUSE("mount", EPERM, "changes the view"),
-    EXECHOST_REFUSE("umount2", EPERM, "changes the view"),
-    EXECHOST_REFUSE("pivot_root", EPERM, "changes the view"),
-    EXECHOST_REFUSE("chroot", EPERM, "changes the view"),
-    EXECHOST_REFUSE("open_tree", EPERM, "changes the view"),
-    EXECHOST_REFUSE("move_mount", EPERM, "changes the view"),
-    EXECHOST_REFUSE("fsopen", EPERM, "changes the view"),
-    EXECHOST_REFUSE("fsconfig", EPERM, "changes the view"),
-    EXECHOST_REFUSE("fsmount", EPERM, "changes the view"),
-    EXECHOST_REFUSE("fspick", EPERM, "changes the view"),
-    EXECHOST_REFUSE("mount_setattr", EPERM, "changes the view"),
-    {"open_tree_attr", 467, Condition::always, 0, 0, EPERM, "changes the view"},
+    refuse("mount", EPERM, "changes the view"),
+    refuse("umount2", EPERM, "changes the view"),
+    refuse("pivot_root", EPERM, "changes the view"),
+    refuse("chroot", EPERM, "changes the view"),
+    refuse("open_tree", EPERM, "changes the view"),
+    refuse("move_mount", EPERM, "changes the view"),
+    refuse("fsopen", EPERM, "changes the view"),
+    refuse("fsconfig", EPERM, "changes the view"),
+    refuse("fsmount", EPERM, "changes the view"),
+    refuse("fspick", EPERM, "changes the view"),
+    refuse("mount_setattr", EPERM, "changes the view"),
+    refuse_new("open_tree_attr", 467, EPERM, "changes the view"),
 
     // Namespaces: a new user namespace gives capabilities over new kernel surface.
-    EXECHOST_REFUSE("setns", EPERM, "enters another namespace"),
-    EXECHOST_REFUSE("clone3", ENOSYS, "its flags are in memory, out of a filter's sight; libc falls back to clone"),
-    EXECHOST_REFUSE_BIT("clone", 0, kNewNs, "makes a mount namespace"),
-    EXECHOST_REFUSE_BIT("clone", 0, kNewCgroup, "makes a cgroup namespace"),
-    EXECHOST_REFUSE_BIT("clone", 0, kNewUts, "makes a UTS namespace"),
-    EXECHOST_REFUSE_BIT("clone", 0, kNewIpc, "makes an IPC namespace"),
-    EXECHOST_REFUSE_BIT("clone", 0, kNewUser, "makes a user namespace"),
-    EXECHOST_REFUSE_BIT("clone", 0, kNewPid, "makes a PID namespace"),
-    EXECHOST_REFUSE_BIT("clone", 0, kNewNet, "makes a network namespace"),
-    EXECHOST_REFUSE_BIT("unshare", 0, kNewTime, "makes a time namespace"),
-    EXECHOST_REFUSE_BIT("unshare", 0, kNewNs, "makes a mount namespace"),
-    EXECHOST_REFUSE_BIT("unshare", 0, kNewCgroup, "makes a cgroup namespace"),
-    EXECHOST_REFUSE_BIT("unshare", 0, kNewUts, "makes a UTS namespace"),
-    EXECHOST_REFUSE_BIT("unshare", 0, kNewIpc, "makes an IPC namespace"),
-    EXECHOST_REFUSE_BIT("unshare", 0, kNewUser, "makes a user namespace"),
-    EXECHOST_REFUSE_BIT("unshare", 0, kNewPid, "makes a PID namespace"),
-    EXECHOST_REFUSE_BIT("unshare", 0, kNewNet, "makes a network namespace"),
+    refuse("setns", EPERM, "enters another namespace"),
+    refuse("clone3", ENOSYS, "its flags are in memory, out of a filter's sight; libc falls back to clone"),
+    refuse_flag("clone", kNewNs, "makes a mount namespace"),
+    refuse_flag("clone", kNewCgroup, "makes a cgroup namespace"),
+    refuse_flag("clone", kNewUts, "makes a UTS namespace"),
+    refuse_flag("clone", kNewIpc, "makes an IPC namespace"),
+    refuse_flag("clone", kNewUser, "makes a user namespace"),
+    refuse_flag("clone", kNewPid, "makes a PID namespace"),
+    refuse_flag("clone", kNewNet, "makes a network namespace"),
+    refuse_flag("unshare", kNewTime, "makes a time namespace"),
+    refuse_flag("unshare", kNewNs, "makes a mount namespace"),
+    refuse_flag("unshare", kNewCgroup, "makes a cgroup namespace"),
+    refuse_flag("unshare", kNewUts, "makes a UTS namespace"),
+    refuse_flag("unshare", kNewIpc, "makes an IPC namespace"),
+    refuse_flag("unshare", kNewUser, "makes a user namespace"),
+    refuse_flag("unshare", kNewPid, "makes a PID namespace"),
+    refuse_flag("unshare", kNewNet, "makes a network namespace"),
 
     // Sockets: only IPv4 and IPv6, of a network namespace of its own. AF_UNIX reaches any
     // listening program whose socket file or abstract name is visible. Netlink is refused as a
     // whole: the network is cut or filtered, and what asks for interfaces has a fallback for
     // kernels without the family, which is what EAFNOSUPPORT says.
-    EXECHOST_REFUSE_FAMILY("socket", family_equals, kAfUnix, EPERM, "reaches programs outside"),
-    EXECHOST_REFUSE_FAMILY("socket", family_below, kAfUnix, EAFNOSUPPORT, "no known use"),
-    EXECHOST_REFUSE_FAMILY("socket", family_equals, 3, EAFNOSUPPORT, "not an allowed family"),
-    EXECHOST_REFUSE_FAMILY("socket", family_equals, 4, EAFNOSUPPORT, "not an allowed family"),
-    EXECHOST_REFUSE_FAMILY("socket", family_equals, 5, EAFNOSUPPORT, "not an allowed family"),
-    EXECHOST_REFUSE_FAMILY("socket", family_equals, 6, EAFNOSUPPORT, "not an allowed family"),
-    EXECHOST_REFUSE_FAMILY("socket", family_equals, 7, EAFNOSUPPORT, "not an allowed family"),
-    EXECHOST_REFUSE_FAMILY("socket", family_equals, 8, EAFNOSUPPORT, "not an allowed family"),
-    EXECHOST_REFUSE_FAMILY("socket", family_equals, 9, EAFNOSUPPORT, "not an allowed family"),
-    EXECHOST_REFUSE_FAMILY("socket", family_above, kAfInet6, EAFNOSUPPORT,
-                           "netlink, packet, alg, vsock and the other families above AF_INET6"),
-    EXECHOST_REFUSE_FAMILY("socketpair", family_below, kAfUnix, EAFNOSUPPORT, "only AF_UNIX has pairs"),
-    EXECHOST_REFUSE_FAMILY("socketpair", family_above, kAfUnix, EAFNOSUPPORT, "only AF_UNIX has pairs"),
+    refuse_family("socket", Condition::family_equals, kAfUnix, EPERM, "reaches programs outside"),
+    refuse_family("socket", Condition::family_below, kAfUnix, EAFNOSUPPORT, "no known use"),
+    refuse_family("socket", Condition::family_equals, 3, EAFNOSUPPORT, "not an allowed family"),
+    refuse_family("socket", Condition::family_equals, 4, EAFNOSUPPORT, "not an allowed family"),
+    refuse_family("socket", Condition::family_equals, 5, EAFNOSUPPORT, "not an allowed family"),
+    refuse_family("socket", Condition::family_equals, 6, EAFNOSUPPORT, "not an allowed family"),
+    refuse_family("socket", Condition::family_equals, 7, EAFNOSUPPORT, "not an allowed family"),
+    refuse_family("socket", Condition::family_equals, 8, EAFNOSUPPORT, "not an allowed family"),
+    refuse_family("socket", Condition::family_equals, 9, EAFNOSUPPORT, "not an allowed family"),
+    refuse_family("socket", Condition::family_above, kAfInet6, EAFNOSUPPORT,
+                  "netlink, packet, alg, vsock and the other families above AF_INET6"),
+    refuse_family("socketpair", Condition::family_below, kAfUnix, EAFNOSUPPORT, "only AF_UNIX has pairs"),
+    refuse_family("socketpair", Condition::family_above, kAfUnix, EAFNOSUPPORT, "only AF_UNIX has pairs"),
     // Of AF_UNIX pairs SOCK_STREAM (1) and SOCK_SEQPACKET (5) are allowed: they are connected for good.
-    EXECHOST_REFUSE_PAIR(0),
-    EXECHOST_REFUSE_PAIR(2),
-    EXECHOST_REFUSE_PAIR(3),
-    EXECHOST_REFUSE_PAIR(4),
-    EXECHOST_REFUSE_PAIR(6),
-    EXECHOST_REFUSE_PAIR(7),
-    EXECHOST_REFUSE_PAIR(8),
-    EXECHOST_REFUSE_PAIR(9),
-    EXECHOST_REFUSE_PAIR(10),
-    EXECHOST_REFUSE_PAIR(11),
-    EXECHOST_REFUSE_PAIR(12),
-    EXECHOST_REFUSE_PAIR(13),
-    EXECHOST_REFUSE_PAIR(14),
-    EXECHOST_REFUSE_PAIR(15),
+    refuse_unix_pair(0),
+    refuse_unix_pair(2),
+    refuse_unix_pair(3),
+    refuse_unix_pair(4),
+    refuse_unix_pair(6),
+    refuse_unix_pair(7),
+    refuse_unix_pair(8),
+    refuse_unix_pair(9),
+    refuse_unix_pair(10),
+    refuse_unix_pair(11),
+    refuse_unix_pair(12),
+    refuse_unix_pair(13),
+    refuse_unix_pair(14),
+    refuse_unix_pair(15),
 
     // io_uring does most system calls without passing a filter. ENOSYS: programs fall back.
-    EXECHOST_REFUSE("io_uring_setup", ENOSYS, "system calls that no filter sees"),
-    EXECHOST_REFUSE("io_uring_enter", ENOSYS, "system calls that no filter sees"),
-    EXECHOST_REFUSE("io_uring_register", ENOSYS, "system calls that no filter sees"),
+    refuse("io_uring_setup", ENOSYS, "system calls that no filter sees"),
+    refuse("io_uring_enter", ENOSYS, "system calls that no filter sees"),
+    refuse("io_uring_register", ENOSYS, "system calls that no filter sees"),
 
     // Kernel surface that ordinary commands don't need.
-    EXECHOST_REFUSE("bpf", EPERM, "loads code into the kernel"),
-    EXECHOST_REFUSE("perf_event_open", EPERM, "large attack surface, side channels"),
-    EXECHOST_REFUSE("userfaultfd", EPERM, "holds the kernel up at will, a building block of exploits"),
-    EXECHOST_REFUSE("keyctl", EPERM, "keyrings are not in a namespace"),
-    EXECHOST_REFUSE("add_key", EPERM, "keyrings are not in a namespace"),
-    EXECHOST_REFUSE("request_key", EPERM, "keyrings are not in a namespace; starts a program on the host"),
-    EXECHOST_REFUSE("open_by_handle_at", EPERM, "opens files without walking the view"),
-    EXECHOST_REFUSE("name_to_handle_at", EPERM, "the other half of open_by_handle_at"),
+    refuse("bpf", EPERM, "loads code into the kernel"),
+    refuse("perf_event_open", EPERM, "large attack surface, side channels"),
+    refuse("userfaultfd", EPERM, "holds the kernel up at will, a building block of exploits"),
+    refuse("keyctl", EPERM, "keyrings are not in a namespace"),
+    refuse("add_key", EPERM, "keyrings are not in a namespace"),
+    refuse("request_key", EPERM, "keyrings are not in a namespace; starts a program on the host"),
+    refuse("open_by_handle_at", EPERM, "opens files without walking the view"),
+    refuse("name_to_handle_at", EPERM, "the other half of open_by_handle_at"),
 
     // The machine itself. No capability is left for these; refused before the kernel's own code.
-    EXECHOST_REFUSE("kexec_load", EPERM, "replaces the kernel"),
-    EXECHOST_REFUSE("kexec_file_load", EPERM, "replaces the kernel"),
-    EXECHOST_REFUSE("init_module", EPERM, "loads code into the kernel"),
-    EXECHOST_REFUSE("finit_module", EPERM, "loads code into the kernel"),
-    EXECHOST_REFUSE("delete_module", EPERM, "unloads code from the kernel"),
-    EXECHOST_REFUSE("quotactl", EPERM, "quotas are the host's"),
-    EXECHOST_REFUSE("quotactl_fd", EPERM, "quotas are the host's"),
-    EXECHOST_REFUSE("swapon", EPERM, "swap is the host's"),
-    EXECHOST_REFUSE("swapoff", EPERM, "swap is the host's"),
-    EXECHOST_REFUSE("reboot", EPERM, "the machine is the host's"),
-    EXECHOST_REFUSE("iopl", EPERM, "hardware ports"),
-    EXECHOST_REFUSE("ioperm", EPERM, "hardware ports"),
-    EXECHOST_REFUSE("acct", EPERM, "process accounting is the host's"),
-    EXECHOST_REFUSE("syslog", EPERM, "the kernel's log is the host's"),
-    EXECHOST_REFUSE("settimeofday", EPERM, "the clock is the host's"),
-    EXECHOST_REFUSE("clock_settime", EPERM, "the clock is the host's"),
-    EXECHOST_REFUSE("adjtimex", EPERM, "the clock is the host's"),
-    EXECHOST_REFUSE("clock_adjtime", EPERM, "the clock is the host's"),
+    refuse("kexec_load", EPERM, "replaces the kernel"),
+    refuse("kexec_file_load", EPERM, "replaces the kernel"),
+    refuse("init_module", EPERM, "loads code into the kernel"),
+    refuse("finit_module", EPERM, "loads code into the kernel"),
+    refuse("delete_module", EPERM, "unloads code from the kernel"),
+    refuse("quotactl", EPERM, "quotas are the host's"),
+    refuse("quotactl_fd", EPERM, "quotas are the host's"),
+    refuse("swapon", EPERM, "swap is the host's"),
+    refuse("swapoff", EPERM, "swap is the host's"),
+    refuse("reboot", EPERM, "the machine is the host's"),
+    refuse("iopl", EPERM, "hardware ports"),
+    refuse("ioperm", EPERM, "hardware ports"),
+    refuse("acct", EPERM, "process accounting is the host's"),
+    refuse("syslog", EPERM, "the kernel's log is the host's"),
+    refuse("settimeofday", EPERM, "the clock is the host's"),
+    refuse("clock_settime", EPERM, "the clock is the host's"),
+    refuse("adjtimex", EPERM, "the clock is the host's"),
+    refuse("clock_adjtime", EPERM, "the clock is the host's"),
 
     // Typing into a terminal on behalf of its user. The kernel's `cmd` is 32 bits wide.
-    {"ioctl", -1, Condition::argument_low_equals, 1, kTiocsti, EPERM, "types into the terminal"},
-    {"ioctl", -1, Condition::argument_low_equals, 1, kTioclinux, EPERM, "types into the console"},
+    refuse_ioctl(kTiocsti, "types into the terminal"),
+    refuse_ioctl(kTioclinux, "types into the console"),
 };
-
-#undef EXECHOST_REFUSE
-#undef EXECHOST_REFUSE_BIT
-#undef EXECHOST_REFUSE_FAMILY
-#undef EXECHOST_REFUSE_PAIR
 
 }  // namespace exechost::guest::seccomp

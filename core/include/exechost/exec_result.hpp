@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exechost/export.hpp"
 #include "exechost/failure.hpp"
 
 namespace exechost {
@@ -22,7 +23,7 @@ enum class Status {
   resource_exhausted,  // a limit ended it; `exhausted` says which
   failed,              // see `failure`
 };
-std::string_view to_string(Status status);
+EXECHOST_API std::string_view to_string(Status status);
 
 // What one stream produced. `data` holds the head and the tail when it was cut;
 // `total_bytes` is always exact.
@@ -78,7 +79,7 @@ struct ExecResult {
   std::optional<Failure> failure;  // set exactly when status is failed
 
   // One JSON object as `exechost run --json` prints it.
-  std::string to_json() const;
+  EXECHOST_API std::string to_json() const;
 };
 
 }  // namespace exechost

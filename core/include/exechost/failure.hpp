@@ -8,6 +8,8 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
+#include "exechost/export.hpp"
+
 namespace exechost {
 
 // The only reasons there are. Every backend answers in these terms.
@@ -50,13 +52,13 @@ using tl::unexpected;
 // The names used in JSON, logs and documentation, and back. Parsing an unknown
 // name yields `fallback`: unknown reads as the weakest (design: grades and kinds
 // from a newer peer must not be mistaken for something better).
-std::string_view to_string(FailureKind kind);
-std::string_view to_string(Phase phase);
-std::string_view to_string(Started started);
-FailureKind failure_kind_from(std::string_view name, FailureKind fallback = FailureKind::protocol_error);
-Phase phase_from(std::string_view name, Phase fallback);
+EXECHOST_API std::string_view to_string(FailureKind kind);
+EXECHOST_API std::string_view to_string(Phase phase);
+EXECHOST_API std::string_view to_string(Started started);
+EXECHOST_API FailureKind failure_kind_from(std::string_view name, FailureKind fallback = FailureKind::protocol_error);
+EXECHOST_API Phase phase_from(std::string_view name, Phase fallback);
 
 // "message (hint)": for a terminal or a log line.
-std::string describe(const Failure& failure);
+EXECHOST_API std::string describe(const Failure& failure);
 
 }  // namespace exechost

@@ -57,6 +57,9 @@ struct Request {
   // Any further settings as one JSON object in the shape of the settings schema,
   // e.g. {"resources":{"memory":"512m"},"network":{"mode":"none"}}. Empty: none.
   std::string settings_json;
+  // Where overrides came from, for reports and messages: JSON pointer of a setting ("/resources/memory",
+  // also of those given by the fields above: "/backend") -> name ("--memory"). Not listed: "request".
+  std::map<std::string, std::string> settings_origins;
 
   StdinSource standard_input;
   OutputCallback on_output;

@@ -122,7 +122,7 @@ typedef struct eh_process_spec {
   uint32_t environment_count;
   uint32_t descriptor_count;
   /* Child's descriptor i becomes a duplicate of descriptors[i]; -1: /dev/null. The
-   * child has no other descriptor. They stay the caller's. At least 3, at most 16. */
+   * child has no other descriptor. They stay the caller's. At least 3, at most 256. */
   const int32_t* descriptors;
   eh_str working_directory; /* empty: / */
 } eh_process_spec;

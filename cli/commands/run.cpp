@@ -1,0 +1,149 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "cli/command.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/output.hpp"
+#include "cli/request_options.hpp"
+#include "cli/running_command.hpp"
+#include "cli/signal_watcher.hpp"
+#include "cli/terminal.hpp"
+#include "core/host/inspect.hpp"
+#include "exechost/host.hpp"
+
+namespace exechost::cli {
+namespace {
+
+constexpr std::chrono::minutes kUnattendedTimeout{10};
+constexpr std::chrono::milliseconds kDefaultGrace{2000};
+
+constexpr const char* kExamples =
+    "  exechost run -- pytest -q\n"
+    "  exechost run --profile install -- npm install\n"
+    "  exechost run --timeout 30s --memory 512m -- ./configure\n"
+    "  exechost run --shell 'make && make check'\n"
+    "  exechost run --json -- node script.js\n"
+    "  exechost run --tty -- bash\n"
+    "\n"
+    "Exit status: the command's own; 124 timed out; 125 ExecHost could not run it (a wrong command\n"
+    "line included); 126 denied or not executable; 127 no such program; 128+N ended by signal N.\n"
+    "A command may itself end with 124 to 127; --json tells them apart.\n"
+    "Time-out: none at a terminal, 10 minutes otherwise, unless a setting says so.";
+
+bool usable(int descriptor, int wrong_mode) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) != wrong_mode;
+}
+
+bool at_a_terminal() { return ::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1; }
+
+ExecResult failed(Failure failure) {
+  ExecResult result;
+  result.status = Status::failed;
+  result.failure = std::move(failure);
+  return result;
+}
+
+class RunCommand final : public Command {
+ public:
+  std::string name() const override { return "run"; }
+  std::string summary() const override {
+    return "Run a command isolated, with its streams and exit status passed through";
+  }
+  std::string examples() const override { return kExamples; }
+  bool takes_command() const override { return true; }
+  int usage_status() const override { return kExitFailure; }
+
+  void add_options(CLI::App& app) override {
+    options_.add_command_options(app);
+    options_.add_to(app);
+    app.add_flag("--json", json_, "One result object on standard output; the command's streams are inside it")
+        ->group("Output");
+    app.add_flag("--quiet", quiet_, "No warnings and no notes; failures are still shown")->group("Output");
+  }
+
+  std::string failure_document(const Failure& failure) const override { return failed(failure).to_json() + "\n"; }
+
+  int run(const CommandLine& line) override {
+    auto request = options_.to_request(line);
+    if (!request) return report(failed(request.error()), 0);
+    HostOptions host;
+    host.keeper = KeeperPlacement::in_process;
+    auto settings = host::inspect_settings(host, *request);
+    if (!settings) return report(failed(settings.error()), 0);
+    if (!settings->requested("resources.timeout") && !at_a_terminal()) request->timeout = kUnattendedTimeout;
+    const auto& grace = settings->at("resources.kill_grace");
+    return execute(host, std::move(*request),
+                   grace.is_number() ? std::chrono::milliseconds(grace.get<std::int64_t>()) : kDefaultGrace);
+  }
+
+ private:
+  void connect_streams(Request& request) const {
+    if (usable(STDIN_FILENO, O_WRONLY)) {
+      request.standard_input.kind = StdinSource::Kind::descriptor;
+      request.standard_input.descriptor = STDIN_FILENO;
+    }
+    if (json_) return;
+    if (usable(STDOUT_FILENO, O_RDONLY)) request.stdout_descriptor = STDOUT_FILENO;
+    if (usable(STDERR_FILENO, O_RDONLY)) request.stderr_descriptor = STDERR_FILENO;
+  }
+
+  int execute(const HostOptions& host_options, Request request, std::chrono::milliseconds grace) const {
+    connect_streams(request);
+    if (const auto size = terminal_size(); request.tty && size) {
+      request.tty_rows = size->rows;
+      request.tty_columns = size->columns;
+    }
+    SignalWatcher watcher(request.tty);  // before any thread: they inherit what it holds back
+    std::optional<RawTerminal> terminal;
+    if (request.tty) terminal.emplace(STDIN_FILENO);
+    RunningCommand running(terminal ? &*terminal : nullptr);
+    watcher.start(running, grace);
+
+    ExecHost host(host_options);
+    auto execution = host.start(request);
+    ExecResult result;
+    if (execution) {
+      running.attach(*execution);
+      result = execution->wait();
+    } else {
+      result = failed(execution.error());
+    }
+    const int interrupt_signal = watcher.stop();
+    terminal.reset();
+    return report(result, interrupt_signal);
+  }
+
+  int report(const ExecResult& result, int interrupt_signal) const {
+    const int status = exit_status(result, interrupt_signal);
+    if (json_) {
+      // A result nobody could read must not look like one that was.
+      return print(result.to_json() + "\n") == 0 ? status : kExitFailure;
+    }
+    if (!quiet_) {
+      for (const std::string& warning : result.warnings) print_warning(warning);
+    }
+    if (result.failure) print_failure(*result.failure);
+    if (!quiet_ && result.status == Status::timed_out) {
+      print_note(fmt::format("timed out after {:.1f} s; nothing of the command is left",
+                             std::chrono::duration<double>(result.duration).count()));
+    }
+    if (!quiet_ && result.status == Status::resource_exhausted) print_note("a limit ended the command");
+    return status;
+  }
+
+  RequestOptions options_;
+  bool json_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() { return std::make_unique<RunCommand>(); }
+
+}  // namespace exechost::cli

@@ -1,0 +1,114 @@
+// Isolation shown, not assumed: a command that runs, and one that tries to write where it may not.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/doctor/check.hpp"
+#include "exechost/host.hpp"
+
+namespace exechost::cli::doctor {
+namespace {
+
+constexpr std::chrono::seconds kPatience{30};
+constexpr const char* kCanaryText = "unchanged\n";
+
+// A folder of our own with a workspace and, beside it, a file the command must not change.
+class Playground {
+ public:
+  Playground() {
+    const char* base = std::getenv("TMPDIR");
+    std::string name = fmt::format("{}/exechost-doctor-XXXXXX", base != nullptr && *base == '/' ? base : "/tmp");
+    if (::mkdtemp(name.data()) == nullptr) {
+      problem_ = fmt::format("{}: {}", name, std::strerror(errno));
+      return;
+    }
+    root_ = name;
+    std::error_code error;
+    std::filesystem::create_directory(workspace(), error);
+    std::ofstream(canary()) << kCanaryText;
+  }
+  ~Playground() {
+    std::error_code error;
+    if (!root_.empty()) std::filesystem::remove_all(root_, error);
+  }
+  Playground(const Playground&) = delete;
+  Playground& operator=(const Playground&) = delete;
+
+  const std::string& problem() const { return problem_; }
+  std::string workspace() const { return root_ + "/workspace"; }
+  std::string canary() const { return root_ + "/canary"; }
+  std::string canary_text() const {
+    std::ostringstream text;
+    text << std::ifstream(canary()).rdbuf();
+    return text.str();
+  }
+
+ private:
+  std::string root_;
+  std::string problem_;
+};
+
+ExecResult run(const Playground& playground, std::vector<std::string> argv) {
+  HostOptions options;
+  options.keeper = KeeperPlacement::in_process;
+  options.workspace = playground.workspace();
+  ExecHost host(options);
+  Request request;
+  request.argv = std::move(argv);
+  request.timeout = kPatience;
+  return host.run(request);
+}
+
+std::string outcome(const ExecResult& result) {
+  if (result.failure) return result.failure->message;
+  return fmt::format("{} with status {}, signal {}: {}", to_string(result.status), result.exit_code,
+                     result.signal_number, result.err.data);
+}
+
+Check runs_a_command(const Playground& playground) {
+  const std::string name = "a command runs";
+  const ExecResult result = run(playground, {"true"});
+  if (result.status == Status::exited && result.exit_code == 0) {
+    return ok(name, fmt::format("in {} ({} ms)", result.backend, result.duration.count()));
+  }
+  return fail(name, outcome(result), result.failure ? result.failure->hint : "see: exechost explain -- true");
+}
+
+// The command says when it got past its attempts, so that a command that never ran proves nothing.
+Check writes_nowhere_else(const Playground& playground) {
+  const std::string name = "a write outside the workspace is refused";
+  const std::string script =
+      "echo changed > \"$1\"; echo changed >> /etc/exechost-doctor; echo inside > inside; echo tried";
+  const ExecResult result = run(playground, {"/bin/sh", "-c", script, "sh", playground.canary()});
+  if (result.status != Status::exited || result.out.data != "tried\n")
+    return fail(name, outcome(result), "see the check above");
+  if (playground.canary_text() != kCanaryText || ::access("/etc/exechost-doctor", F_OK) == 0) {
+    return fail(name, "the host's file was changed",
+                "do not run untrusted commands here; see: exechost explain -- true and the settings it names");
+  }
+  if (::access((playground.workspace() + "/inside").c_str(), F_OK) != 0) {
+    return fail(name, "the workspace is not writable", "see: exechost explain -- true");
+  }
+  return ok(name, "the host's files are unchanged, the workspace is writable");
+}
+
+}  // namespace
+
+std::vector<Check> self_tests() {
+  const Playground playground;
+  if (!playground.problem().empty()) {
+    return {
+        fail("self-test", "no temporary folder: " + playground.problem(), "set TMPDIR to a folder that is writable")};
+  }
+  std::vector<Check> checks{runs_a_command(playground)};
+  if (checks.front().verdict == Verdict::ok) checks.push_back(writes_nowhere_else(playground));
+  return checks;
+}
+
+}  // namespace exechost::cli::doctor

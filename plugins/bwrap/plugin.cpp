@@ -1,0 +1,155 @@
+// The bwrap backend: each command gets namespaces of its own, made by bubblewrap from the core's
+// view, with the guest as process 1.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "arguments.hpp"
+#include "exechost/backend.hpp"
+#include "probe.hpp"
+#include "program.hpp"
+#include "sandbox.hpp"
+
+namespace exechost::bwrap {
+namespace {
+
+sdk::Failure system_failure(sdk::Phase phase, const char* step, const std::string& message) {
+  sdk::Failure failure;
+  failure.kind = phase == sdk::Phase::spawn ? sdk::Kind::spawn_failed : sdk::Kind::provision_failed;
+  failure.phase = phase;
+  failure.error_number = errno;
+  failure.step = step;
+  failure.message = message;
+  return failure;
+}
+
+struct Pipe {
+  sdk::Fd read_end;
+  sdk::Fd write_end;
+};
+
+sdk::Outcome<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_failure(sdk::Phase::spawn, "pipe", "no pipe to bwrap");
+  Pipe pipe{sdk::Fd(ends[0]), sdk::Fd(ends[1])};
+  // Only our end: the two ends are separate open file descriptions.
+  if (::fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK) != 0) {
+    return system_failure(sdk::Phase::spawn, "pipe", "no non-blocking pipe to bwrap");
+  }
+  return pipe;
+}
+
+// The options in memory, NUL-separated, as --args reads them: no limit on their length, and
+// nobody sees the paths in a process list.
+sdk::Outcome<sdk::Fd> options_file(const std::vector<std::string>& options) {
+  sdk::Fd file(::memfd_create("bwrap-options", MFD_CLOEXEC));
+  if (!file) return system_failure(sdk::Phase::spawn, "memfd", "no memory file for bwrap's options");
+  std::string text;
+  for (const std::string& option : options) text.append(option).push_back('\0');
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::pwrite(file.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return system_failure(sdk::Phase::spawn, "memfd", "bwrap's options could not be written");
+    done += static_cast<std::size_t>(count);
+  }
+  return file;
+}
+
+class BwrapEnvironment final : public sdk::Environment {
+ public:
+  BwrapEnvironment(sdk::Host host, std::string program, Rendered rendered)
+      : host_(host), program_(std::move(program)), rendered_(std::move(rendered)) {}
+
+  sdk::Outcome<std::unique_ptr<sdk::Execution>> spawn(const sdk::SpawnRequest& request,
+                                                      const sdk::Call& call) override {
+    if (!request.has_guest()) {
+      sdk::Failure failure;
+      failure.kind = sdk::Kind::unsupported;
+      failure.phase = sdk::Phase::spawn;
+      failure.message = "the bwrap backend starts commands through exechost-guest only";
+      return failure;
+    }
+    sdk::Outcome<Pipe> diagnostics = make_pipe();
+    if (!diagnostics) return diagnostics.failure();
+    sdk::Outcome<Pipe> status = make_pipe();
+    if (!status) return status.failure();
+    sdk::Outcome<sdk::Fd> options = options_file(rendered_.options);
+    if (!options) return options.failure();
+
+    sdk::ProcessSpec spec;
+    spec.arguments.push_back(program_);
+    spec.arguments.insert(spec.arguments.end(), rendered_.command.begin(), rendered_.command.end());
+    for (std::string& argument : request.arguments()) spec.arguments.push_back(std::move(argument));
+    // bwrap's own messages must not mix with the command's: its standard error is ours, and the
+    // guest puts descriptor 4 in its place for the command.
+    spec.arguments.emplace_back("--stderr-fd=4");
+    spec.descriptors = {request.stdin_fd(),  request.stdout_fd(), diagnostics->write_end.get(), request.control_fd(),
+                        request.stderr_fd(), options->get(),      status->write_end.get()};
+    spec.descriptors.resize(spec.descriptors.size() + rendered_.mask_count, -1);
+
+    sdk::Outcome<sdk::Process> process = host_.spawn(spec, call);
+    if (!process) return process.failure();
+    return std::unique_ptr<sdk::Execution>(
+        std::make_unique<Sandbox>(std::move(*process), std::move(diagnostics->read_end), std::move(status->read_end)));
+  }
+
+  // Every command had namespaces of its own, which ended with it: there is nothing to remove.
+  sdk::Outcome<void> close(bool /*purge*/, const sdk::Call& /*call*/) override { return {}; }
+
+ private:
+  sdk::Host host_;
+  std::string program_;
+  Rendered rendered_;
+};
+
+class BwrapBackend final : public sdk::Backend {
+ public:
+  static sdk::Outcome<std::unique_ptr<sdk::Backend>> create(sdk::Host host, std::string_view settings,
+                                                            const sdk::Call& /*call*/) {
+    const nlohmann::json values = nlohmann::json::parse(settings);
+    return std::unique_ptr<sdk::Backend>(std::make_unique<BwrapBackend>(host, values.value("path", "")));
+  }
+
+  BwrapBackend(sdk::Host host, std::string configured_path)
+      : host_(host), configured_path_(std::move(configured_path)) {}
+
+  sdk::Outcome<std::string> probe(const sdk::Call& call) override {
+    return bwrap::probe(host_, configured_path_, call);
+  }
+
+  sdk::Outcome<sdk::Opened> open(std::string_view document, const sdk::Call& /*call*/) override {
+    const auto found = find_program(configured_path_);
+    if (const auto* problem = std::get_if<ProgramProblem>(&found)) {
+      sdk::Failure failure;
+      failure.kind = sdk::Kind::unavailable;
+      failure.message = problem->message;
+      failure.hint = problem->hint;
+      failure.error_number = problem->error_number;
+      failure.step = "find";
+      return failure;
+    }
+    Rendered rendered = render(nlohmann::json::parse(document), {});
+    const std::string answer = nlohmann::json{{"init", rendered.init}, {"details", nlohmann::json::object()}}.dump();
+    return sdk::Opened{std::make_unique<BwrapEnvironment>(host_, std::get<Program>(found).path, std::move(rendered)),
+                       answer};
+  }
+
+  // Namespaces end with their processes, and those with the keeper: nothing outlives it.
+  sdk::Outcome<void> reap(std::string_view /*entry*/, const sdk::Call& /*call*/) override { return {}; }
+  sdk::Outcome<std::string> list(const sdk::Call& /*call*/) override { return std::string("[]"); }
+
+ private:
+  sdk::Host host_;
+  std::string configured_path_;
+};
+
+}  // namespace
+}  // namespace exechost::bwrap
+
+EXECHOST_PLUGIN(exechost::bwrap::BwrapBackend, "bwrap", "0.1.0");

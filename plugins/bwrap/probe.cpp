@@ -1,0 +1,108 @@
+#include "probe.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+namespace exechost::bwrap {
+namespace {
+
+using nlohmann::json;
+
+std::string not_ready(const std::string& reason, const std::string& hint) {
+  return json{{"ready", false}, {"reason", reason}, {"hint", hint}, {"capabilities", json::object()}}.dump(
+      -1, ' ', false, json::error_handler_t::replace);
+}
+
+struct Ran {
+  int status = 0;
+  std::string output;  // standard output and error together, cut at 16 KiB
+};
+
+sdk::Outcome<Ran> run(const sdk::Host& host, const std::vector<std::string>& arguments, const sdk::Call& call) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    sdk::Failure failure;
+    failure.message = "no pipe for bwrap's output";
+    failure.error_number = errno;
+    failure.step = "pipe";
+    return failure;
+  }
+  sdk::Fd read_end(ends[0]);
+  sdk::Fd write_end(ends[1]);
+  sdk::Outcome<sdk::Process> process = host.spawn({arguments, {}, {-1, write_end.get(), write_end.get()}, "/"}, call);
+  if (!process) return process.failure();
+  write_end.reset();
+  sdk::Outcome<int> status = process->wait(call);
+  if (!status) return status.failure();
+  Ran ran;
+  ran.status = *status;
+  char buffer[4096];
+  for (ssize_t count = 0; ran.output.size() < 16384 && (count = ::read(read_end.get(), buffer, sizeof buffer)) > 0;) {
+    ran.output.append(buffer, static_cast<std::size_t>(count));
+  }
+  while (!ran.output.empty() && ran.output.back() == '\n') ran.output.pop_back();
+  return ran;
+}
+
+}  // namespace
+
+sdk::Outcome<std::string> probe(const sdk::Host& host, const std::string& configured_path, const sdk::Call& call) {
+  const auto found = find_program(configured_path);
+  if (const auto* problem = std::get_if<ProgramProblem>(&found)) return not_ready(problem->message, problem->hint);
+  const std::string& path = std::get<Program>(found).path;
+
+  // Everything this backend asks for, at once, and inside it bwrap's own --version: no other
+  // program has to exist.
+  sdk::Outcome<Ran> ran = run(host,
+                              {path,
+                               "--unshare-user",
+                               "--unshare-pid",
+                               "--unshare-ipc",
+                               "--unshare-uts",
+                               "--unshare-cgroup",
+                               "--unshare-net",
+                               "--die-with-parent",
+                               "--cap-drop",
+                               "ALL",
+                               "--perms",
+                               "0700",
+                               "--size",
+                               "65536",
+                               "--ro-bind",
+                               "/",
+                               "/",
+                               "--proc",
+                               "/proc",
+                               "--dev",
+                               "/dev",
+                               "--as-pid-1",
+                               "--",
+                               path,
+                               "--version"},
+                              call);
+  if (!ran) return ran.failure();
+  if (!WIFEXITED(ran->status) || WEXITSTATUS(ran->status) != 0) {
+    return not_ready("bwrap can't build an environment here: " + ran->output,
+                     "user namespaces may be switched off (sysctl user.max_user_namespaces, "
+                     "kernel.apparmor_restrict_unprivileged_userns) or this container may forbid them");
+  }
+
+  const std::string evidence = ran->output + " at " + path + " built an environment with every namespace";
+  json capabilities = json::object();
+  for (const char* name : {"files", "processes", "users", "network.none", "tree_kill"}) {
+    capabilities[name] = {{"grade", "kernel"}, {"evidence", evidence}};
+  }
+  if (geteuid() == 0) {
+    // copy_process() in the kernel exempts the root user from RLIMIT_NPROC.
+    capabilities["pids"] = {{"grade", "unsupported"}, {"evidence", "root is exempt from RLIMIT_NPROC (getrlimit(2))"}};
+  }
+  return json{{"ready", true}, {"reason", ""}, {"hint", ""}, {"capabilities", capabilities}}.dump(
+      -1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace exechost::bwrap
