@@ -84,6 +84,8 @@ int run_exec_mode(const CommandStdio& stdio) {
   if (!is_control_socket(kControlFd)) return kExitUsage;
   // First of all: same-uid processes can't trace the guest or open its memory and descriptors.
   ::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
+  // Whatever it is called inside; for people who look at processes.
+  ::prctl(PR_SET_NAME, "exechost-guest", 0UL, 0UL, 0UL);
   ::fcntl(kControlFd, F_SETFD, FD_CLOEXEC);
   const int signal_fd = take_signals();
   ProcessTree tree;

@@ -184,7 +184,9 @@ bool GuestProcess::pump_until(const char* what, Done done) {
 }
 
 bool GuestProcess::wait_for(MessageType type) {
-  return pump_until("a message", [&] { return find(type) != nullptr; });
+  pump_until("a message", [&] { return find(type) != nullptr || !control_; });
+  EXPECT_NE(find(type), nullptr) << "the guest is gone without a message " << static_cast<int>(type);
+  return find(type) != nullptr;
 }
 
 bool GuestProcess::wait_for_output(std::string_view text) {
