@@ -1,8 +1,8 @@
 // Nothing of a command outlives it, and nothing inside can hurt process 1.
-#include <signal.h>
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
