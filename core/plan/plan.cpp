@@ -94,7 +94,7 @@ void fill_from_backend(Plan& plan, Choice& choice, const settings::Settings& set
   plan.settings = std::move(negotiated.reports);
   plan.isolation = std::move(negotiated.isolation);
   const std::string own_settings = "backends." + plan.backend;
-  if (const nlohmann::json& own = settings.at(own_settings); own.is_object()) plan.backend_settings = own;
+  plan.backend_settings = settings.backend_settings(plan.backend);
   for (const auto& [name, presentation] : settings.presentations()) {
     if (presentation.secret && name.starts_with(own_settings + '.')) {
       plan.secret_backend_settings.push_back(name.substr(own_settings.size() + 1));
