@@ -1,7 +1,6 @@
 #include "guest/exec/supervisor.hpp"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "guest/control.hpp"
 

@@ -1,8 +1,8 @@
 // Nothing of a command outlives it, and nothing inside can hurt process 1.
-#include <signal.h>
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -128,15 +128,17 @@ TEST(TreeAsProcess, TheCommandDiesWithTheGuest) {
   StagedPrograms programs;
   GuestOptions options;
   options.place = {false, ::geteuid() == 0};
-  GuestProcess guest(programs, shell("echo up; kill -9 $PPID; sleep 1000"), std::move(options));
-  ASSERT_TRUE(guest.wait_for(MessageType::started));
+  GuestProcess guest(programs, shell("echo up; kill -9 $PPID; exec sleep 1000"), std::move(options));
   EXPECT_TRUE(guest.finish());
+  EXPECT_EQ(guest.out(), "up\n");
   EXPECT_TRUE(WIFSIGNALED(guest.guest_status()));
 }
 
 // conformance P13, P14, P16: process 1 is out of reach from inside.
-TEST_P(Tree, ProcessOneIsOutOfReach) {
-  if (!GetParam().init) GTEST_SKIP() << "not process 1 in this place";
+using ProcessOne = InEveryPlace;
+INSTANTIATE_TEST_SUITE_P(Guest, ProcessOne, testing::Values(Place{true, true}, Place{true, false}), name_of);
+
+TEST_P(ProcessOne, IsOutOfReach) {
   SpecWriter spec = spec_of({programs_.probe("init_probe")});
   GuestProcess guest(programs_, spec, here());
   ASSERT_TRUE(guest.finish());
@@ -150,7 +152,7 @@ TEST_P(Tree, ProcessOneIsOutOfReach) {
     errors[row.at("name")] = row.at("errno");
   }
   EXPECT_TRUE(errors.contains("survived"));
-  for (const char* name : {"mem_write", "mem_read", "fd_list", "fd_control", "environ", "maps", "cwd", "root",
+  for (const char* name : {"mem_write", "mem_read", "fd_link", "fd_control", "environ", "maps", "cwd", "root",
                            "ptrace_attach", "ptrace_seize", "vm_read", "vm_write", "pidfd_getfd", "prlimit"}) {
     ASSERT_TRUE(errors.contains(name)) << name;
     EXPECT_TRUE(errors[name] == EPERM || errors[name] == EACCES) << name << " errno " << errors[name];
@@ -158,15 +160,14 @@ TEST_P(Tree, ProcessOneIsOutOfReach) {
 }
 
 // Without the filter as well: not being dumpable is what keeps the memory shut.
-TEST_P(Tree, ProcessOneIsOutOfReachWithoutAFilter) {
-  if (!GetParam().init) GTEST_SKIP() << "not process 1 in this place";
+TEST_P(ProcessOne, IsOutOfReachWithoutAFilter) {
   SpecWriter spec;
   spec.add_argument(programs_.probe("init_probe"));
   GuestProcess guest(programs_, spec, here());
   ASSERT_TRUE(guest.finish());
   EXPECT_EQ(exit_status(guest), 0) << guest.err();
   EXPECT_EQ(guest.guest_status(), 0);
-  for (const char* name : {"mem_write", "mem_read", "fd_list", "ptrace_attach", "vm_write", "pidfd_getfd"}) {
+  for (const char* name : {"mem_write", "mem_read", "fd_link", "ptrace_attach", "vm_write", "pidfd_getfd"}) {
     EXPECT_NE(guest.out().find("\"" + std::string(name) + "\",\"result\":-1"), std::string::npos) << guest.out();
   }
 }
