@@ -13,13 +13,12 @@
 #include "cli/running_command.hpp"
 #include "cli/signal_watcher.hpp"
 #include "cli/terminal.hpp"
-#include "core/host/inspect.hpp"
+#include "cli/unattended.hpp"
 #include "exechost/host.hpp"
 
 namespace exechost::cli {
 namespace {
 
-constexpr std::chrono::minutes kUnattendedTimeout{10};
 constexpr std::chrono::milliseconds kDefaultGrace{2000};
 
 constexpr const char* kExamples =
@@ -39,8 +38,6 @@ bool usable(int descriptor, int wrong_mode) {
   const int flags = ::fcntl(descriptor, F_GETFL);
   return flags >= 0 && (flags & O_ACCMODE) != wrong_mode;
 }
-
-bool at_a_terminal() { return ::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1; }
 
 ExecResult failed(Failure failure) {
   ExecResult result;
@@ -74,9 +71,8 @@ class RunCommand final : public Command {
     if (!request) return report(failed(request.error()), 0);
     HostOptions host;
     host.keeper = KeeperPlacement::in_process;
-    auto settings = host::inspect_settings(host, *request);
+    const auto settings = settle_timeout(host, *request);
     if (!settings) return report(failed(settings.error()), 0);
-    if (!settings->requested("resources.timeout") && !at_a_terminal()) request->timeout = kUnattendedTimeout;
     const auto& grace = settings->at("resources.kill_grace");
     return execute(host, std::move(*request),
                    grace.is_number() ? std::chrono::milliseconds(grace.get<std::int64_t>()) : kDefaultGrace);

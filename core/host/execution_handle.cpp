@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <csignal>
+#include <stdexcept>
+#include <utility>
+
+#include "core/host/execution_state.hpp"
+
+namespace exechost {
+namespace {
+
+Failure refused(FailureKind kind, std::string step, std::string message) {
+  Failure failure;
+  failure.kind = kind;
+  failure.phase = Phase::run;
+  failure.step = std::move(step);
+  failure.message = std::move(message);
+  return failure;
+}
+
+}  // namespace
+
+// ---- state -----------------------------------------------------------------------
+
+void Execution::State::with_run(std::function<void(execution::Run&)> work) {
+  const std::lock_guard lock(mutex);
+  if (finished || !run) return;
+  reactor.post([target = run, work = std::move(work)] { work(*target); });
+}
+
+void Execution::State::cancel() {
+  {
+    const std::lock_guard lock(mutex);
+    cancel_requested = true;
+  }
+  with_run([](execution::Run& target) { target.cancel(); });
+}
+
+void Execution::State::finish(ExecResult value) {
+  std::shared_ptr<execution::Run> over;  // destroyed here, on the reactor thread
+  const std::lock_guard lock(mutex);
+  result = std::move(value);
+  finished = true;
+  over = std::move(run);
+  ended.notify_all();
+}
+
+// ---- handle ----------------------------------------------------------------------
+
+Execution::Execution(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Execution::Execution(Execution&&) noexcept = default;
+
+Execution& Execution::operator=(Execution&& other) noexcept {
+  if (this != &other) {
+    if (state_) state_->cancel();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+Execution::~Execution() {
+  if (state_) state_->cancel();
+}
+
+const ExecResult& Execution::wait() {
+  std::unique_lock lock(state_->mutex);
+  if (!state_->finished && state_->reactor.on_reactor_thread()) {
+    throw std::logic_error("exechost: Execution::wait was called from an output callback, which must not block");
+  }
+  state_->ended.wait(lock, [this] { return state_->finished; });
+  return state_->result;
+}
+
+bool Execution::finished() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->finished;
+}
+
+void Execution::cancel() { state_->cancel(); }
+
+Result<void> Execution::signal(int number) {
+  if (number < 1 || number > SIGRTMAX) {
+    return unexpected(refused(FailureKind::invalid_request, "signal",
+                              fmt::format("signal {} is not a signal (1 to {})", number, SIGRTMAX)));
+  }
+  {
+    const std::lock_guard lock(state_->mutex);
+    const bool running = !state_->finished && state_->run && state_->run->running();
+    if (!running) {
+      return unexpected(refused(FailureKind::invalid_request, "signal",
+                                state_->finished ? "the command has ended" : "the command is not running"));
+    }
+  }
+  state_->with_run([number](execution::Run& target) { target.signal(number); });
+  return {};
+}
+
+Result<std::size_t> Execution::write_stdin(std::string_view bytes) {
+  if (!state_->input) {
+    return unexpected(
+        refused(FailureKind::invalid_request, "stdin", "standard input of this execution is not a stream"));
+  }
+  return state_->input->write(bytes);
+}
+
+void Execution::close_stdin() {
+  if (state_->input) state_->input->close();
+}
+
+Result<void> Execution::resize(std::uint16_t rows, std::uint16_t columns) {
+  if (!state_->tty) {
+    return unexpected(refused(FailureKind::invalid_request, "resize", "this execution has no terminal"));
+  }
+  state_->with_run([rows, columns](execution::Run& target) { static_cast<void>(target.resize(rows, columns)); });
+  return {};
+}
+
+}  // namespace exechost
