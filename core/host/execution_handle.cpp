@@ -20,31 +20,6 @@ Failure refused(FailureKind kind, std::string step, std::string message) {
 
 }  // namespace
 
-// ---- state -----------------------------------------------------------------------
-
-void Execution::State::with_run(std::function<void(execution::Run&)> work) {
-  const std::lock_guard lock(mutex);
-  if (finished || !run) return;
-  reactor.post([target = run, work = std::move(work)] { work(*target); });
-}
-
-void Execution::State::cancel() {
-  {
-    const std::lock_guard lock(mutex);
-    cancel_requested = true;
-  }
-  with_run([](execution::Run& target) { target.cancel(); });
-}
-
-void Execution::State::finish(ExecResult value) {
-  std::shared_ptr<execution::Run> over;  // destroyed here, on the reactor thread
-  const std::lock_guard lock(mutex);
-  result = std::move(value);
-  finished = true;
-  over = std::move(run);
-  ended.notify_all();
-}
-
 // ---- handle ----------------------------------------------------------------------
 
 Execution::Execution(std::shared_ptr<State> state) : state_(std::move(state)) {}
