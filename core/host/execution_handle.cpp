@@ -51,6 +51,11 @@ bool Execution::finished() const {
   return state_->finished;
 }
 
+bool Execution::running() const {
+  const std::lock_guard lock(state_->mutex);
+  return !state_->finished && state_->run && state_->run->running();
+}
+
 void Execution::cancel() { state_->cancel(); }
 
 Result<void> Execution::signal(int number) {
@@ -58,13 +63,9 @@ Result<void> Execution::signal(int number) {
     return unexpected(refused(FailureKind::invalid_request, "signal",
                               fmt::format("signal {} is not a signal (1 to {})", number, SIGRTMAX)));
   }
-  {
-    const std::lock_guard lock(state_->mutex);
-    const bool running = !state_->finished && state_->run && state_->run->running();
-    if (!running) {
-      return unexpected(refused(FailureKind::invalid_request, "signal",
-                                state_->finished ? "the command has ended" : "the command is not running"));
-    }
+  if (!running()) {
+    return unexpected(refused(FailureKind::invalid_request, "signal",
+                              finished() ? "the command has ended" : "the command is not running"));
   }
   state_->with_run([number](execution::Run& target) { target.signal(number); });
   return {};
