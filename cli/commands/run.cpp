@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
+#include "cli/patience_note.hpp"
 #include "cli/request_options.hpp"
 #include "cli/running_command.hpp"
 #include "cli/signal_watcher.hpp"
@@ -20,6 +22,7 @@ namespace exechost::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kDefaultGrace{2000};
+constexpr std::chrono::seconds kPatience{2};  // before a note that preparing goes on
 
 constexpr const char* kExamples =
     "  exechost run -- pytest -q\n"
@@ -89,6 +92,14 @@ class RunCommand final : public Command {
     if (usable(STDERR_FILENO, O_RDONLY)) request.stderr_descriptor = STDERR_FILENO;
   }
 
+  // For a person who waits: an image that is pulled, a machine that starts.
+  std::unique_ptr<PatienceNote> watch_preparation(const Execution& execution) const {
+    if (quiet_ || json_ || options_.tty() || ::isatty(STDERR_FILENO) != 1) return nullptr;
+    return std::make_unique<PatienceNote>(
+        kPatience, [&execution] { return !execution.running() && !execution.finished(); },
+        [] { print_note("still preparing the environment (interrupt to give up)"); });
+  }
+
   int execute(const HostOptions& host_options, Request request, std::chrono::milliseconds grace) const {
     connect_streams(request);
     if (const auto size = terminal_size(); request.tty && size) {
@@ -106,6 +117,7 @@ class RunCommand final : public Command {
     ExecResult result;
     if (execution) {
       running.attach(*execution);
+      const auto progress = watch_preparation(*execution);
       result = execution->wait();
     } else {
       result = failed(execution.error());

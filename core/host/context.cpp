@@ -16,7 +16,8 @@ std::map<std::string, std::string> process_environment() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const char* equals = std::strchr(*entry, '=');
-    if (equals != nullptr) variables.emplace(std::string(static_cast<const char*>(*entry), equals), std::string(equals + 1));
+    if (equals != nullptr)
+      variables.emplace(std::string(static_cast<const char*>(*entry), equals), std::string(equals + 1));
   }
   return variables;
 }

@@ -20,31 +20,6 @@ Failure refused(FailureKind kind, std::string step, std::string message) {
 
 }  // namespace
 
-// ---- state -----------------------------------------------------------------------
-
-void Execution::State::with_run(std::function<void(execution::Run&)> work) {
-  const std::lock_guard lock(mutex);
-  if (finished || !run) return;
-  reactor.post([target = run, work = std::move(work)] { work(*target); });
-}
-
-void Execution::State::cancel() {
-  {
-    const std::lock_guard lock(mutex);
-    cancel_requested = true;
-  }
-  with_run([](execution::Run& target) { target.cancel(); });
-}
-
-void Execution::State::finish(ExecResult value) {
-  std::shared_ptr<execution::Run> over;  // destroyed here, on the reactor thread
-  const std::lock_guard lock(mutex);
-  result = std::move(value);
-  finished = true;
-  over = std::move(run);
-  ended.notify_all();
-}
-
 // ---- handle ----------------------------------------------------------------------
 
 Execution::Execution(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -76,6 +51,11 @@ bool Execution::finished() const {
   return state_->finished;
 }
 
+bool Execution::running() const {
+  const std::lock_guard lock(state_->mutex);
+  return !state_->finished && state_->run && state_->run->running();
+}
+
 void Execution::cancel() { state_->cancel(); }
 
 Result<void> Execution::signal(int number) {
@@ -83,13 +63,9 @@ Result<void> Execution::signal(int number) {
     return unexpected(refused(FailureKind::invalid_request, "signal",
                               fmt::format("signal {} is not a signal (1 to {})", number, SIGRTMAX)));
   }
-  {
-    const std::lock_guard lock(state_->mutex);
-    const bool running = !state_->finished && state_->run && state_->run->running();
-    if (!running) {
-      return unexpected(refused(FailureKind::invalid_request, "signal",
-                                state_->finished ? "the command has ended" : "the command is not running"));
-    }
+  if (!running()) {
+    return unexpected(refused(FailureKind::invalid_request, "signal",
+                              finished() ? "the command has ended" : "the command is not running"));
   }
   state_->with_run([number](execution::Run& target) { target.signal(number); });
   return {};

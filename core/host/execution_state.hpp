@@ -13,11 +13,12 @@
 #include "exechost/host.hpp"
 
 namespace exechost {
+namespace host {
 
 // Safe to use from any thread. The reactor is touched only while it isn't finished, and the host
 // keeps the reactor until everything has finished.
-struct Execution::State {
-  State(Reactor& owner, std::shared_ptr<execution::StdinBuffer> stdin_buffer, bool has_terminal)
+struct ExecutionState {
+  ExecutionState(Reactor& owner, std::shared_ptr<execution::StdinBuffer> stdin_buffer, bool has_terminal)
       : reactor(owner), input(std::move(stdin_buffer)), tty(has_terminal) {}
 
   Reactor& reactor;
@@ -35,6 +36,13 @@ struct Execution::State {
   void with_run(std::function<void(execution::Run&)> work);
   void cancel();
   void finish(ExecResult value);  // [reactor]
+};
+
+}  // namespace host
+
+// Apart, since what is nested in an exported class would be exported with it.
+struct Execution::State : host::ExecutionState {
+  using ExecutionState::ExecutionState;
 };
 
 }  // namespace exechost

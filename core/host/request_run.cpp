@@ -47,7 +47,7 @@ ExecResult failed_result(const Failure& failure, std::int64_t began_ns) {
   return result;
 }
 
-RequestRun::RequestRun(Reactor& reactor, std::shared_ptr<Execution::State> state, RequestContext context)
+RequestRun::RequestRun(Reactor& reactor, std::shared_ptr<ExecutionState> state, RequestContext context)
     : reactor_(reactor),
       state_(std::move(state)),
       context_(std::move(context)),

@@ -35,7 +35,7 @@ struct RequestContext {
 // Reactor thread only.
 class RequestRun : public std::enable_shared_from_this<RequestRun> {
  public:
-  RequestRun(Reactor& reactor, std::shared_ptr<Execution::State> state, RequestContext context);
+  RequestRun(Reactor& reactor, std::shared_ptr<ExecutionState> state, RequestContext context);
   // `done` is called once, after the state has its result.
   void start(std::function<void()> done);
 
@@ -46,7 +46,7 @@ class RequestRun : public std::enable_shared_from_this<RequestRun> {
   void finish(const plan::Plan& plan, ExecResult result);
 
   Reactor& reactor_;
-  std::shared_ptr<Execution::State> state_;
+  std::shared_ptr<ExecutionState> state_;
   RequestContext context_;
   std::int64_t deadline_ns_;
   std::vector<Attempt> attempts_;

@@ -123,6 +123,36 @@ TEST_P(Tree, ManyGenerationsInOwnSessions) {
   EXPECT_EQ(guest.guest_status(), 0);
 }
 
+// More children end at once than one round of reaping takes, and orphans with them.
+TEST_P(Tree, ManyChildrenAtOnce) {
+  GuestProcess guest(programs_,
+                     shell("i=0; while [ $i -lt 300 ]; do (sleep 1000 & exit 0) & i=$((i+1)); done; wait; echo up; "
+                           "kill -9 0"),
+                     here());
+  ASSERT_TRUE(guest.finish());
+  EXPECT_EQ(guest.out(), "up\n");
+  ASSERT_TRUE(WIFSIGNALED(exit_status(guest)));
+  EXPECT_EQ(guest.guest_status(), 0);
+}
+
+// A command of the same user can lower the limits of a guest that no filter protects. That must
+// not make it deaf.
+TEST_P(Tree, TheGuestLivesWithoutDescriptorsToSpare) {
+  SpecWriter spec;
+  spec.add_argument("/bin/sh");
+  spec.add_argument("-c");
+  spec.add_argument("prlimit --pid $PPID --nofile=0:0 && echo up; sleep 1000");
+  spec.add_environment("PATH=/usr/bin:/bin");
+  GuestProcess guest(programs_, spec, here());
+  ASSERT_TRUE(guest.wait_for_output("up\n"));
+  guest.signal(SIGURG);  // wakes it
+  guest.signal(SIGTERM);
+  ASSERT_TRUE(guest.finish());
+  ASSERT_TRUE(WIFSIGNALED(exit_status(guest)));
+  EXPECT_EQ(WTERMSIG(exit_status(guest)), SIGTERM);
+  EXPECT_EQ(guest.guest_status(), 0);
+}
+
 // Whoever kills the guest (only possible where it is not process 1) does not free the command.
 TEST(TreeAsProcess, TheCommandDiesWithTheGuest) {
   StagedPrograms programs;

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,7 +137,7 @@ class SmallHost {
       call.fail(call.context, &failure);
       return EH_FAILED;
     }
-    child.pidfd.reset(::pidfd_open(child.pid, 0));
+    child.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
     out = ++last_;
     children_.emplace(out, std::move(child));
     return EH_OK;
