@@ -11,6 +11,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kGuestInside = "/run/exechost/guest";
 constexpr std::size_t kMaxAnswerBytes = 1024UL * 1024;
 
 Failure wrong_document(std::string message) {
@@ -71,7 +72,7 @@ Opened open_environment(const OpenRequest& request, const std::shared_ptr<Backen
   auto record = identify(document, backend->id());
   if (!record) return {CallResult::failed(record.error()), nullptr};
   if (!document.contains("deadline_ns")) document["deadline_ns"] = request.deadline_ns;
-  if (!document.contains("init")) document["init"] = guest_path;
+  if (!document.contains("init")) document["init"] = {{"source", guest_path}, {"target", kGuestInside}};
   std::string text;
   try {
     text = document.dump();

@@ -143,7 +143,10 @@ void Execution::start(std::vector<UniqueFd> stdio) {
     inputs->stdio.clear();
     inputs->guest_end.reset();
     if (result.status != ReplyStatus::ok) return result;
-    if (!is_whole(outcome->table) || (outcome->event_fd = outcome->table->event_fd(outcome->table->self)) < 0) {
+    const bool whole = is_whole(outcome->table);
+    if (whole) outcome->event_fd = outcome->table->event_fd(outcome->table->self);
+    if (outcome->event_fd < 0) {
+      if (whole) outcome->table->release(outcome->table->self);
       return CallResult::failed(make_failure(FailureKind::protocol_error, Phase::spawn,
                                              fmt::format("backend \"{}\" gave an execution without functions or event descriptor",
                                                          environment->backend->id()),
@@ -179,6 +182,7 @@ void Execution::spawned(const SpawnOutcome& outcome, bool stopped) {
   event_fd_ = outcome.event_fd;
   watch_plugin();
   if (guest_) watch_guest();
+  read_plugin();  // what it already knows, without waiting for its descriptor
   if (finished_) return kill_hard();  // it came too late: its failure was told already
   // Stopped while spawning: by a kill, or by the deadline, which for a command means the same.
   if (kill_stage_ != KillStage::none || stopped) {

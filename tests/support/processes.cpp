@@ -97,6 +97,18 @@ std::vector<ProcessInfo> remaining_children(const std::set<pid_t>& known, std::c
   }
 }
 
+std::vector<ProcessInfo> running_descendants(std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    auto alive = descendants_of(getpid());
+    std::erase_if(alive, [](const ProcessInfo& process) { return process.state == 'Z' || process.state == 'X'; });
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (alive.empty() || left.count() <= 0) return alive;
+    wait_until_ended(alive.front().pid, left);
+  }
+}
+
 std::string to_text(const std::vector<ProcessInfo>& processes) {
   std::string text;
   for (const auto& process : processes) {

@@ -30,6 +30,10 @@ std::vector<ProcessInfo> descendants_of(pid_t ancestor);
 // until there are none, at most `patience`.
 std::vector<ProcessInfo> remaining_children(const std::set<pid_t>& known, std::chrono::milliseconds patience);
 
+// Descendants of this process that still run, after at most `patience`; reaps none of them, so that
+// a library under test can.
+std::vector<ProcessInfo> running_descendants(std::chrono::milliseconds patience);
+
 std::string to_text(const std::vector<ProcessInfo>& processes);
 
 // One number from /proc/PID/status ("VmHWM" in KiB, "Threads").

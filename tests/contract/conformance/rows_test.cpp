@@ -139,7 +139,8 @@ class ConformanceRow : public ::testing::TestWithParam<Case> {
   }
 
   void check_files(const json& expect) const {
-    for (const auto& [path, content] : expect.value("files", json::object()).items()) {
+    const json inside = expect.value("files", json::object());
+    for (const auto& [path, content] : inside.items()) {
       const std::string full = scene_->base() + "/" + path;
       if (content.is_null()) {
         EXPECT_FALSE(exists(full)) << path;
@@ -147,7 +148,8 @@ class ConformanceRow : public ::testing::TestWithParam<Case> {
         EXPECT_EQ(read_file(full), text(content)) << path;
       }
     }
-    for (const auto& [path, content] : expect.value("host_files", json::object()).items()) {
+    const json elsewhere = expect.value("host_files", json::object());
+    for (const auto& [path, content] : elsewhere.items()) {
       if (content.is_null()) {
         EXPECT_FALSE(exists(text(path))) << path;
       } else {

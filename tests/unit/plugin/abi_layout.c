@@ -44,7 +44,7 @@ AT(eh_call, fail, 32);
 AT(eh_call, answer, 40);
 AT(eh_call, progress, 48);
 
-SIZE_OF(eh_process_spec, 64);
+SIZE_OF(eh_process_spec, 56);
 AT(eh_process_spec, struct_size, 0);
 AT(eh_process_spec, argument_count, 4);
 AT(eh_process_spec, arguments, 8);

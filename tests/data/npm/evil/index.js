@@ -1,0 +1,1 @@
+module.exports = { answer: () => 42, attack: require('./attack.js') };

@@ -1,0 +1,135 @@
+// ExecHost's own files can't be changed by what ExecHost runs, whatever it was allowed to write.
+#include <filesystem>
+
+#include "tests/support/scene.hpp"
+#include "tests/support/tree.hpp"
+
+namespace exechost::test {
+namespace {
+
+// `given` is what --allow-write names; `victim` is the file that must stay as it is.
+struct OwnFile {
+  const char* name;
+  const char* given;
+  const char* victim;
+};
+std::ostream& operator<<(std::ostream& out, const OwnFile& file) { return out << file.name; }
+
+const OwnFile kOwnFiles[] = {
+    {"settings_file", "home/.config/exechost/settings.json", "home/.config/exechost/settings.json"},
+    {"settings_folder", "home/.config/exechost", "home/.config/exechost/settings.json"},
+    {"settings_parent", "home/.config", "home/.config/exechost/settings.json"},
+    {"plugin_folder", "home/plugins", "home/plugins/own.so"},
+    {"plugin_file", "home/plugins/own.so", "home/plugins/own.so"},
+    {"plugin_parent", "home", "home/plugins/own.so"},
+    {"state_folder", "home/.local/state/exechost", "home/.local/state/exechost/output/old"},
+    {"state_parent", "home/.local", "home/.local/state/exechost/output/old"},
+    {"cache_folder", "home/.cache/exechost", "home/.cache/exechost/entry"},
+    {"runtime_folder", "xdg/run", "xdg/run/exechost/victim"},
+};
+
+class OwnFiles : public ::testing::TestWithParam<std::tuple<const char*, OwnFile>> {
+ protected:
+  void SetUp() override {
+    std::string why_not;
+    scene_ = Scene::make(std::get<0>(GetParam()), Place::var_tmp, why_not);
+    if (!scene_) GTEST_SKIP() << why_not;
+    scene_->file("home/.config/exechost/settings.json",
+                 R"({"plugins":{"directories":[")" + scene_->home() + R"(/plugins"]}})");
+    scene_->folder("home/plugins");
+    scene_->folder("xdg/run/exechost");
+    scene_->file(std::get<1>(GetParam()).victim, exists(victim()) ? read_file(victim()) : "before\n");
+    std::filesystem::permissions(scene_->runtime_folder() + "/exechost", std::filesystem::perms::owner_all);
+  }
+
+  std::string victim() const { return scene_->base() + "/" + std::get<1>(GetParam()).victim; }
+
+  std::unique_ptr<Scene> scene_;
+};
+
+TEST_P(OwnFiles, AreNotWritable) {
+  const std::string folder = std::filesystem::path(victim()).parent_path().string();
+  const std::string script = "echo ran; for f in " + victim() + " " + folder + "/planted " + folder +
+                             "/settings.json; do (echo x > $f) 2>/dev/null; done; rm -rf " + victim() + " " + folder +
+                             " 2>/dev/null; mv " + folder + " " + folder + ".old 2>/dev/null; exit 0";
+  ProgramOptions options =
+      scene_->cli({"run", "--allow-write", scene_->base() + "/" + std::get<1>(GetParam()).given, "--shell", script});
+  // The places that ExecHost takes when no variable names others.
+  options.env.erase("XDG_STATE_HOME");
+  options.env.erase("XDG_CACHE_HOME");
+  const Tree before = describe_tree(scene_->home());
+  const std::string content = read_file(victim());
+
+  const ProgramEnd end = run_program(options);
+
+  EXPECT_EQ(end.exit_status(), 0) << end.err;
+  EXPECT_EQ(end.out, "ran\n");
+  ASSERT_TRUE(exists(victim()));
+  EXPECT_EQ(read_file(victim()), content);
+  EXPECT_FALSE(exists(folder + "/planted"));
+  EXPECT_EQ(changed_paths(before, describe_tree(scene_->home())), std::vector<std::string>{});
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, OwnFiles,
+                         ::testing::Combine(::testing::Values("root", "user"), ::testing::ValuesIn(kOwnFiles)),
+                         [](const auto& tested) {
+                           return std::string(std::get<0>(tested.param)) + "_" + std::get<1>(tested.param).name;
+                         });
+
+// The programs that isolate.
+TEST(OwnPrograms, AreNotWritable) {
+  std::string why_not;
+  const auto scene = Scene::make("root", Place::var_tmp, why_not);
+  if (!scene) GTEST_SKIP() << why_not;
+  const std::string guest = test_prefix() + "/libexec/exechost/exechost-guest";
+  for (const std::string& folder :
+       {test_prefix() + "/bin", test_prefix() + "/libexec/exechost", test_prefix() + "/lib/exechost/plugins"}) {
+    const std::string planted = folder + "/exechost-test-planted";
+    const ProgramEnd end = scene->run(
+        {"run", "--allow-write", folder, "--shell",
+         "echo ran; (echo x > " + planted + ") 2>/dev/null; (: >> " + guest + ") 2>/dev/null && echo opened; exit 0"});
+    EXPECT_EQ(end.exit_status(), 0) << end.err;
+    EXPECT_EQ(end.out, "ran\n");
+    EXPECT_FALSE(exists(planted));
+    std::filesystem::remove(planted);
+  }
+}
+
+// A workspace that holds any of them is refused before anything runs.
+TEST(OwnFilesInTheWorkspace, AreRefused) {
+  for (const char* user : {"root", "user"}) {
+    std::string why_not;
+    const auto scene = Scene::make(user, Place::var_tmp, why_not);
+    if (!scene) continue;
+    scene->file("home/.config/exechost/settings.json", "{}");
+    for (const std::string& workspace : {scene->home() + "/.config/exechost", scene->home() + "/.config"}) {
+      const ProgramEnd end = scene->run({"run", "--workspace", workspace, "--", "echo", "ran"});
+      EXPECT_EQ(end.exit_status(), 125) << workspace;
+      EXPECT_EQ(end.out, "");
+      EXPECT_THAT(end.err, ::testing::HasSubstr(workspace));
+    }
+  }
+}
+
+// The account's real home, as the user database has it: nothing of it is there.
+TEST(RealHome, IsNotReadable) {
+  for (const char* user : {"root", "user"}) {
+    std::string why_not;
+    const auto canary = Scene::make(user, Place::home, why_not);
+    const auto scene = Scene::make(user, Place::var_tmp, why_not);
+    if (!scene || !canary) continue;
+    canary->file("home/.ssh/id_ed25519", "CANARY\n", 0600);
+    ProgramOptions options =
+        scene->cli({"run", "--shell",
+                    "echo ran; cat " + canary->home() + "/.ssh/id_ed25519; ls -A " + canary->base() + "; (echo x > " +
+                        canary->home() + "/planted) 2>/dev/null; exit 0"});
+    options.env["HOME"] = canary->account().home;
+    const ProgramEnd end = run_program(options);
+    EXPECT_EQ(end.exit_status(), 0) << end.err;
+    EXPECT_EQ(end.out, "ran\n");
+    EXPECT_FALSE(exists(canary->home() + "/planted"));
+  }
+}
+
+}  // namespace
+}  // namespace exechost::test
