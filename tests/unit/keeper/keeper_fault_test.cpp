@@ -8,9 +8,9 @@
 namespace exechost::keeper {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
 using std::chrono::milliseconds;
+using ::testing::HasSubstr;
 
 class KeeperFaultTest : public KeeperTest {};
 INSTANTIATE_TEST_SUITE_P(Placements, KeeperFaultTest,

@@ -4,10 +4,10 @@
 namespace exechost::keeper {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using test::read_all;
 using test::read_line;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 INSTANTIATE_TEST_SUITE_P(Placements, KeeperTest, ::testing::Values(KeeperPlacement::in_process, KeeperPlacement::child),
                          placement_name);
