@@ -3,8 +3,10 @@
 
 # An installed tree works from wherever it is, and other programs can be built against it.
 check_install() {
-  local scratch prefix
-  scratch=$(mktemp -d /var/tmp/exechost-install-XXXXXX) || return 1
+  local scratch prefix base=$HOME
+  # Not below /tmp: a plugin in a folder that others may write to is refused, sticky bit or not.
+  ((EUID == 0)) && base=/opt
+  scratch=$(mktemp -d "$base/exechost-install-XXXXXX") || return 1
   (
     set -e
     trap 'rm -rf "$scratch"' EXIT

@@ -64,6 +64,8 @@ Application::Application() : parser_(kDescription, "exechost") {
   parser_.formatter(std::make_shared<HelpFormatter>(false));
   parser_.footer(kFooter);
   parser_.allow_extras();
+  // Else "schema settings" would be two commands.
+  parser_.require_subcommand(0, 1);
   add(make_run_command());
   add(make_explain_command());
   add(make_backends_command());

@@ -17,10 +17,13 @@ set(EXECHOST_LIBDIR lib)
 set(EXECHOST_LIBEXECDIR libexec/exechost)
 set(EXECHOST_PLUGINDIR ${EXECHOST_LIBDIR}/exechost/plugins)
 
-# ccache when it is there; precompiled headers need these two allowances.
+# ccache when it is there. Precompiled headers need the first four allowances; paths are hashed
+# relative to the source tree, so that another checkout of it finds the same results.
 find_program(EXECHOST_CCACHE ccache)
 if(EXECHOST_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${EXECHOST_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${EXECHOST_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 

@@ -178,8 +178,8 @@ bool copy_out(const char* bytes, std::size_t size, const Sizes& sizes, Spec& spe
   // Null-terminated by themselves: a fresh mapping is zero.
   char** argument = spec.arguments = block.take<char*>(sizes.arguments + 1);
   char** variable = spec.environment = block.take<char*>(sizes.environment + 1);
-  LandlockRule* rule = block.take<LandlockRule>(sizes.rules);
-  ResourceLimit* limit = block.take<ResourceLimit>(sizes.limits);
+  auto* rule = block.take<LandlockRule>(sizes.rules);
+  auto* limit = block.take<ResourceLimit>(sizes.limits);
   spec.landlock_rules = rule;
   spec.landlock_rule_count = sizes.rules;
   spec.limits = limit;

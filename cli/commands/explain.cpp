@@ -2,6 +2,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
 #include "cli/request_options.hpp"
+#include "cli/unattended.hpp"
 #include "exechost/host.hpp"
 
 namespace exechost::cli {
@@ -34,6 +35,10 @@ class ExplainCommand final : public Command {
     }
     HostOptions host_options;
     host_options.keeper = KeeperPlacement::in_process;
+    if (const auto settings = settle_timeout(host_options, *request); !settings) {
+      print_failure(settings.error());
+      return 1;
+    }
     ExecHost host(host_options);
     auto plan = json_ ? host.explain_json(*request) : host.explain_text(*request);
     if (!plan) {

@@ -3,24 +3,26 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
+#include "cli/patience_note.hpp"
 #include "cli/request_options.hpp"
 #include "cli/running_command.hpp"
 #include "cli/signal_watcher.hpp"
 #include "cli/terminal.hpp"
-#include "core/host/inspect.hpp"
+#include "cli/unattended.hpp"
 #include "exechost/host.hpp"
 
 namespace exechost::cli {
 namespace {
 
-constexpr std::chrono::minutes kUnattendedTimeout{10};
 constexpr std::chrono::milliseconds kDefaultGrace{2000};
+constexpr std::chrono::seconds kPatience{2};  // before a note that preparing goes on
 
 constexpr const char* kExamples =
     "  exechost run -- pytest -q\n"
@@ -39,8 +41,6 @@ bool usable(int descriptor, int wrong_mode) {
   const int flags = ::fcntl(descriptor, F_GETFL);
   return flags >= 0 && (flags & O_ACCMODE) != wrong_mode;
 }
-
-bool at_a_terminal() { return ::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1; }
 
 ExecResult failed(Failure failure) {
   ExecResult result;
@@ -74,9 +74,8 @@ class RunCommand final : public Command {
     if (!request) return report(failed(request.error()), 0);
     HostOptions host;
     host.keeper = KeeperPlacement::in_process;
-    auto settings = host::inspect_settings(host, *request);
+    const auto settings = settle_timeout(host, *request);
     if (!settings) return report(failed(settings.error()), 0);
-    if (!settings->requested("resources.timeout") && !at_a_terminal()) request->timeout = kUnattendedTimeout;
     const auto& grace = settings->at("resources.kill_grace");
     return execute(host, std::move(*request),
                    grace.is_number() ? std::chrono::milliseconds(grace.get<std::int64_t>()) : kDefaultGrace);
@@ -91,6 +90,14 @@ class RunCommand final : public Command {
     if (json_) return;
     if (usable(STDOUT_FILENO, O_RDONLY)) request.stdout_descriptor = STDOUT_FILENO;
     if (usable(STDERR_FILENO, O_RDONLY)) request.stderr_descriptor = STDERR_FILENO;
+  }
+
+  // For a person who waits: an image that is pulled, a machine that starts.
+  std::unique_ptr<PatienceNote> watch_preparation(const Execution& execution) const {
+    if (quiet_ || json_ || options_.tty() || ::isatty(STDERR_FILENO) != 1) return nullptr;
+    return std::make_unique<PatienceNote>(
+        kPatience, [&execution] { return !execution.running() && !execution.finished(); },
+        [] { print_note("still preparing the environment (interrupt to give up)"); });
   }
 
   int execute(const HostOptions& host_options, Request request, std::chrono::milliseconds grace) const {
@@ -110,6 +117,7 @@ class RunCommand final : public Command {
     ExecResult result;
     if (execution) {
       running.attach(*execution);
+      const auto progress = watch_preparation(*execution);
       result = execution->wait();
     } else {
       result = failed(execution.error());

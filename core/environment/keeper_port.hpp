@@ -14,14 +14,16 @@ namespace exechost::environment {
 using Ticket = std::uint64_t;
 
 // Contract as keeper::Client: every reply handler is called exactly once, event handlers until
-// `gone` or `failed`; a keeper's death ends all of them with plugin_crashed.
+// `gone` or `failed`, none of them before the call returns; a keeper's death ends all of them with plugin_crashed.
 class KeeperPort {
  public:
+  using ReplyHandler = std::function<void(keeper::Reply)>;
+  using EventHandler = std::function<void(keeper::ExecutionEvent)>;
   virtual ~KeeperPort() = default;
-  virtual Ticket probe(const keeper::ProbeRequest& request, std::function<void(keeper::Reply)> handler) = 0;
-  virtual Ticket open(const keeper::OpenRequest& request, std::function<void(keeper::Reply)> handler) = 0;
-  virtual Ticket spawn(const keeper::SpawnRequest& request, std::function<void(keeper::ExecutionEvent)> handler) = 0;
-  virtual Ticket close(const keeper::CloseRequest& request, std::function<void(keeper::Reply)> handler) = 0;
+  virtual Ticket probe(const keeper::ProbeRequest& request, ReplyHandler handler) = 0;
+  virtual Ticket open(const keeper::OpenRequest& request, ReplyHandler handler) = 0;
+  virtual Ticket spawn(const keeper::SpawnRequest& request, EventHandler handler) = 0;
+  virtual Ticket close(const keeper::CloseRequest& request, ReplyHandler handler) = 0;
   virtual void cancel(Ticket request) = 0;
   virtual void signal(Ticket execution, int number) = 0;
 };

@@ -249,12 +249,8 @@ void Run::on_gone() {
 
 void Run::on_failed(const ExecutionEvent& event) {
   start_known_ = true;
-  if (result_.started != Started::yes) {
-    // Whoever died after the spawn message was sent can't say "not started" for certain.
-    const bool says_no = event.was_started == Started::no;
-    const bool died = event.failure.kind == FailureKind::plugin_crashed;
-    result_.started = says_no && died ? Started::unknown : event.was_started;
-  }
+  // The client says `unknown` when the keeper died after the spawn message was sent.
+  if (result_.started != Started::yes) result_.started = event.was_started;
   if (event.failure.kind != FailureKind::spawn_failed) intact_ = false;
   decide_failure(event.failure);
   command_over();

@@ -1,1 +1,163 @@
-// Follows.
+#include "core/host/planner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/host/request_overrides.hpp"
+
+namespace exechost::host {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> text_list(const json& value) {
+  std::vector<std::string> list;
+  if (!value.is_array()) return list;
+  for (const json& item : value) {
+    if (item.is_string()) list.push_back(item.get<std::string>());
+  }
+  return list;
+}
+
+// A plugin's own settings can only be checked with its manifest, and where the manifests are is a
+// setting. So the folders are looked up before anything is checked: the strongest document that
+// names any, which then is checked like everything else.
+std::vector<std::string> named_plugin_folders(const settings::Sources& sources) {
+  const json* strongest = nullptr;
+  settings::Scope scope = settings::Scope::built_in;
+  const auto look = [&](const json& values, settings::Scope of) {
+    const auto group = values.find("plugins");
+    if (group == values.end() || !group->is_object()) return;
+    const auto folders = group->find("directories");
+    if (folders == group->end() || of < scope) return;
+    strongest = &*folders;
+    scope = of;
+  };
+  for (const settings::Document& document : sources.files) look(document.values, document.scope);
+  look(sources.request, settings::Scope::request);
+  return strongest == nullptr ? std::vector<std::string>{} : text_list(*strongest);
+}
+
+std::vector<std::string> all_folders(const Context& context, const std::vector<std::string>& named) {
+  std::vector<std::string> folders;
+  if (context.installation) folders = context.installation->plugin_folders;
+  folders.insert(folders.end(), named.begin(), named.end());
+  return folders;
+}
+
+std::vector<settings::PluginSettings> schemas_of(const PluginCatalog::List& plugins) {
+  std::vector<settings::PluginSettings> schemas;
+  for (const plugin::Found& found : *plugins) {
+    if (found.manifest && !found.problem) schemas.push_back({found.id, found.manifest->settings_schema});
+  }
+  return schemas;
+}
+
+bool is_candidate(const settings::Settings& settings, const std::string& id) {
+  if (settings.at("backend") == id) return true;
+  const auto fallback = text_list(settings.at("fallback"));
+  return std::find(fallback.begin(), fallback.end(), id) != fallback.end();
+}
+
+}  // namespace
+
+keeper::PluginChoice plugin_choice(const settings::Settings& settings, const std::string& id,
+                                   const std::string& library) {
+  keeper::PluginChoice choice;
+  choice.id = id;
+  choice.library = library;
+  const json& pinned = settings.at("plugins.pinned");
+  if (pinned.is_object() && pinned.contains(id) && pinned.at(id).is_string()) {
+    choice.pinned_sha256 = pinned.at(id).get<std::string>();
+  }
+  choice.settings = settings.backend_settings(id);
+  return choice;
+}
+
+std::string Planner::project_dir(const Request& request) const {
+  if (request.workspace) return *request.workspace;
+  return context_.workspace.empty() ? context_.process_cwd : context_.workspace;
+}
+
+settings::Locations Planner::locations(const Request& request) const {
+  return {context_.system_dir, context_.user_dir, project_dir(request)};
+}
+
+Result<Resolved> Planner::resolve(const Request& request) const {
+  auto overrides = request_overrides(request);
+  if (!overrides) return unexpected(overrides.error());
+  settings::Sources sources;
+  sources.environment = context_.environment;
+  sources.request = std::move(*overrides);
+  sources.request_sources = request.settings_origins;
+  settings::Locations where = locations(request);
+  // The project's file is in the workspace, which other settings may name: then once more.
+  for (int round = 0;; ++round) {
+    auto files = settings::read_files(where);
+    if (!files) return unexpected(files.error());
+    sources.files = std::move(*files);
+    Resolved resolved;
+    resolved.plugins = catalog_.find(all_folders(context_, named_plugin_folders(sources)));
+    sources.plugins = schemas_of(resolved.plugins);
+    auto settled = settings::resolve(sources);
+    if (!settled) return unexpected(settled.error());
+    resolved.settings = std::move(*settled);
+    const json& workspace = resolved.settings.at("workspace.path");
+    const bool elsewhere = workspace.is_string() && workspace != "" && workspace != where.project_dir;
+    if (round > 0 || !elsewhere) return resolved;
+    where.project_dir = workspace.get<std::string>();
+  }
+}
+
+std::vector<plan::BackendFacts> Planner::backend_facts(const Resolved& resolved) const {
+  std::vector<plan::BackendFacts> backends;
+  std::vector<std::size_t> asked;
+  std::vector<keeper::PluginChoice> choices;
+  for (const plugin::Found& found : *resolved.plugins) {
+    plan::BackendFacts facts;
+    facts.id = found.id;
+    facts.library = found.library;
+    facts.library_sha256 = found.sha256;
+    facts.unusable = found.problem;
+    if (found.manifest) facts.statement = found.manifest->statement;
+    if (!facts.unusable && is_candidate(resolved.settings, found.id)) {
+      asked.push_back(backends.size());
+      choices.push_back(plugin_choice(resolved.settings, found.id, found.library));
+    }
+    backends.push_back(std::move(facts));
+  }
+  auto outcomes = probes_.get(choices);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    plan::BackendFacts& facts = backends[asked[i]];
+    if (outcomes[i]) {
+      facts.probe = std::move(*outcomes[i]);
+    } else {
+      facts.unusable = std::move(outcomes[i].error());
+    }
+  }
+  return backends;
+}
+
+Result<Prepared> Planner::prepare(const Request& request) const {
+  if (!context_.installation) return unexpected(context_.installation.error());
+  auto resolved = resolve(request);
+  if (!resolved) return unexpected(resolved.error());
+  plan::FactQuery query;
+  query.workspace = context_.workspace;
+  query.process_cwd = context_.process_cwd;
+  query.cwd = request.cwd;
+  query.own_paths = context_.own_paths();
+  for (const std::string& folder : text_list(resolved->settings.at("plugins.directories")))
+    query.own_paths.push_back(folder);
+  query.own_private_paths = context_.own_private_paths();
+  query.environment = context_.environment;
+  auto facts = plan::gather(resolved->settings, query);
+  if (!facts) return unexpected(facts.error());
+  Prepared prepared;
+  prepared.backends = backend_facts(*resolved);
+  prepared.settings = std::move(resolved->settings);
+  prepared.facts = std::move(*facts);
+  return prepared;
+}
+
+}  // namespace exechost::host

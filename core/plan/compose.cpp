@@ -93,8 +93,11 @@ class Composer {
       const std::string path = std::string_view(folder) == "/dev/shm" ? folder : landing(folder);
       add_rule(path, RuleKind::system, Access::private_, "private scratch space", size("resources.tmp_size"));
     }
-    for (const char* root : {"/home", "/root"})
-      add_rule(landing(root), RuleKind::system, Access::hidden, "home folders");
+    for (const char* root : {"/home", "/root"}) {
+      // Somebody's home may be one of these itself: then add_homes() makes it the private one.
+      const std::string folder = landing(root);
+      if (folder != facts_.home || !can_be_private(folder)) add_rule(folder, RuleKind::system, Access::hidden, "home folders");
+    }
   }
 
   void add_homes() {

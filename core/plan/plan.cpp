@@ -93,8 +93,13 @@ void fill_from_backend(Plan& plan, Choice& choice, const settings::Settings& set
   plan.guest = negotiated.statement.guest;
   plan.settings = std::move(negotiated.reports);
   plan.isolation = std::move(negotiated.isolation);
-  const nlohmann::json& own = settings.at("backends." + plan.backend);
-  if (own.is_object()) plan.backend_settings = own;
+  const std::string own_settings = "backends." + plan.backend;
+  plan.backend_settings = settings.backend_settings(plan.backend);
+  for (const auto& [name, presentation] : settings.presentations()) {
+    if (presentation.secret && name.starts_with(own_settings + '.')) {
+      plan.secret_backend_settings.push_back(name.substr(own_settings.size() + 1));
+    }
+  }
   for (auto* warnings : {&choice.warnings, &negotiated.warnings}) {
     plan.warnings.insert(plan.warnings.end(), warnings->begin(), warnings->end());
   }

@@ -98,6 +98,7 @@ struct Plan {
   std::chrono::milliseconds kill_grace{2000};
   std::string image;
   nlohmann::json backend_settings = nlohmann::json::object();
+  std::vector<std::string> secret_backend_settings;  // names in it whose values are never shown
 
   GuestEntry guest = GuestEntry::none;
   std::vector<SettingReport> settings;  // requested / effective / grade / enforced_by

@@ -72,6 +72,16 @@ void add_argv(json& document, const std::vector<std::string>& argv) {
   document["argv_base64"] = std::move(exact);
 }
 
+// Secrets become null, at any depth: "proxy.password" names /proxy/password.
+json shown_settings(json settings, const std::vector<std::string>& secrets) {
+  for (std::string pointer : secrets) {
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    const json::json_pointer place("/" + pointer);
+    if (settings.contains(place)) settings[place] = nullptr;
+  }
+  return settings;
+}
+
 }  // namespace
 
 json to_json(const Plan& plan) {
@@ -113,7 +123,7 @@ json to_json(const Plan& plan) {
       {"timeout_ms", plan.timeout ? json(plan.timeout->count()) : json(nullptr)},
       {"kill_grace_ms", plan.kill_grace.count()},
       {"image", plan.image},
-      {"backend_settings", plan.backend_settings},
+      {"backend_settings", shown_settings(plan.backend_settings, plan.secret_backend_settings)},
       {"guest", plan.guest != GuestEntry::none},
       {"settings", reports_json(plan.settings)},
       {"isolation", plan.isolation},

@@ -33,7 +33,9 @@ std::vector<std::string> list_setting(const settings::Settings& settings, std::s
 
 bool is_best_effort(const settings::Settings& settings, std::string_view name) {
   const std::vector<std::string> names = list_setting(settings, "best_effort");
-  return std::any_of(names.begin(), names.end(), [&](const std::string& item) { return item == "*" || item == name; });
+  return std::any_of(names.begin(), names.end(), [&](const std::string& item) {
+    return item == "*" || item == name || name.starts_with(item + '.');
+  });
 }
 
 std::string origin_text(const settings::Settings& settings, std::string_view name) {

@@ -16,7 +16,7 @@ bool flag_setting(const settings::Settings& settings, std::string_view name, boo
 std::optional<std::uint64_t> count_setting(const settings::Settings& settings, std::string_view name);
 std::vector<std::string> list_setting(const settings::Settings& settings, std::string_view name);
 
-// True when best_effort names the setting, or "*".
+// True when best_effort names the setting, its group, or "*".
 bool is_best_effort(const settings::Settings& settings, std::string_view name);
 // "the user's settings (/home/u/…)" : where a value came from, for reports.
 std::string origin_text(const settings::Settings& settings, std::string_view name);

@@ -155,7 +155,7 @@ std::string to_text(const Plan& plan) {
                           shown(candidate.rejected->message)));
   }
   page.list("candidates", candidates);
-  page.line("if unavailable",
+  page.line("fallback",
             plan.on_unavailable == "open"
                 ? fmt::format("run in the next of: {}", shown(fmt::format("{}", fmt::join(plan.fallback, ", "))))
             : plan.on_unavailable == "ask" ? "refuse (nobody can be asked in this version)"

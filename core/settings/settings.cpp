@@ -29,6 +29,16 @@ const json& Settings::at(std::string_view dotted) const {
   }
 }
 
+json Settings::backend_settings(std::string_view backend) const {
+  json own = json::object();
+  const json& values = at("backends." + std::string(backend));
+  if (!values.is_object()) return own;
+  for (const auto& [name, value] : values.items()) {
+    if (!value.is_null()) own[name] = value;
+  }
+  return own;
+}
+
 Origin Settings::origin(std::string_view dotted) const {
   const std::string name(dotted);
   if (const auto exact = origins_.find(name); exact != origins_.end()) return exact->second;

@@ -70,6 +70,8 @@ class Settings {
   const nlohmann::json& values() const { return values_; }
   // Value at a dotted name ("resources.memory"); null when it has none.
   const nlohmann::json& at(std::string_view dotted) const;
+  // A backend's own settings as its plugin's schema knows them: what nobody set is left out.
+  nlohmann::json backend_settings(std::string_view backend) const;
   // Where it came from; built_in when nobody set it. Of a group ("network"): the strongest of
   // its members.
   Origin origin(std::string_view dotted) const;

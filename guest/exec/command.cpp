@@ -1,9 +1,7 @@
 #include "guest/exec/command.hpp"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/close_range.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -12,6 +10,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <csignal>
 #include <cstring>
 
 namespace exechost::guest {

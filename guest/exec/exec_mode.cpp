@@ -1,13 +1,13 @@
 #include "guest/exec/exec_mode.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "guest/confine/landlock.hpp"
 #include "guest/confine/privileges.hpp"
@@ -26,7 +26,9 @@ namespace {
 // that is ignored would lose the command's status), every signal is blocked, and only SIGCHLD is
 // read. So a signal from inside, SIGTERM or SIGHUP say, does nothing to the guest.
 int take_signals() {
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);  // fails for KILL and STOP
+  for (int number = 1; number < NSIG; ++number) {
+    static_cast<void>(::signal(number, SIG_DFL));  // fails for KILL and STOP
+  }
   sigset_t every;
   ::sigfillset(&every);
   ::sigprocmask(SIG_SETMASK, &every, nullptr);
@@ -84,6 +86,8 @@ int run_exec_mode(const CommandStdio& stdio) {
   if (!is_control_socket(kControlFd)) return kExitUsage;
   // First of all: same-uid processes can't trace the guest or open its memory and descriptors.
   ::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
+  // Whatever it is called inside; for people who look at processes.
+  ::prctl(PR_SET_NAME, "exechost-guest", 0UL, 0UL, 0UL);
   ::fcntl(kControlFd, F_SETFD, FD_CLOEXEC);
   const int signal_fd = take_signals();
   ProcessTree tree;

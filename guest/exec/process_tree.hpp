@@ -15,8 +15,9 @@ class ProcessTree {
   bool is_init() const { return is_init_; }
   // SIGKILL to everything reachable now. `group`: the command's process group. The caller goes on reaping.
   void kill_all(pid_t group) const;
-  // kill_all and reap until nothing is left, or `timeout_ms` has passed: then false.
-  bool kill_and_reap(pid_t group, int signal_fd, int timeout_ms) const;
+  // Kills and reaps until nothing is left, or `timeout_ms` has passed: then false. The command's
+  // main process has been reaped before. SIGCHLD is blocked in the caller.
+  bool kill_and_reap(int timeout_ms) const;
 
  private:
   void kill_children() const;

@@ -1,7 +1,6 @@
 #include "guest/exec/supervisor.hpp"
 
-#include <poll.h>
-#include <signal.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "guest/control.hpp"
 
@@ -19,6 +19,7 @@ namespace {
 // How long a killed tree may take to be gone. What is stuck in the kernel longer than this is the
 // environment's to end (as process 1: the kernel waits for it anyway).
 constexpr int kKillBudgetMs = 2000;
+constexpr int kReapedPerRound = 64;
 
 std::int64_t microseconds(const timeval& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000 + time.tv_usec;
@@ -30,20 +31,42 @@ class Supervisor {
       : command_(command), tree_(tree), signal_fd_(signal_fd) {}
 
   int run() {
-    while (!ended_) {
-      pollfd fds[3] = {{kControlFd, POLLIN, 0}, {signal_fd_, POLLIN, 0}, {command_.report_fd, POLLIN, 0}};
-      if (control_closed_) fds[0].fd = -1;
-      if (::poll(fds, 3, -1) < 0) continue;  // only EINTR is possible, and no signal is unblocked
-      if (fds[2].revents != 0) read_report();
-      if (fds[0].revents != 0) read_control();
-      if (fds[1].revents != 0) reap();
+    // What can't be watched is ended, without a report if need be: the keeper sees the socket close.
+    bool watching = watch(kControlFd) && watch(signal_fd_) && watch(command_.report_fd);
+    while (watching && !ended_) {
+      epoll_event event{};
+      const int count = ::epoll_wait(epoll_fd_, &event, 1, more_to_reap_ ? 0 : -1);
+      if (count > 0) handle(event.data.fd);
+      if (more_to_reap_) reap();
+      watching = count >= 0 || errno == EINTR;
     }
-    const bool gone = tree_.kill_and_reap(0, signal_fd_, kKillBudgetMs);
+    const bool gone = tree_.kill_and_reap(kKillBudgetMs);
     if (failed_) return kExitNotStarted;
     return gone ? kExitDone : kExitNotProven;
   }
 
  private:
+  // epoll, not poll: poll fails when somebody lowers our RLIMIT_NOFILE, as a command of the same
+  // user can do where no filter is on.
+  bool watch(int fd) const {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
+  }
+
+  void unwatch(int fd) const { ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr); }
+
+  void handle(int fd) {
+    if (fd == signal_fd_) {
+      reap();
+    } else if (fd == kControlFd) {
+      read_control();
+    } else {
+      read_report();
+    }
+  }
+
   void read_report() {
     if (command_.report_fd < 0) return;
     Outcome outcome;
@@ -51,6 +74,7 @@ class Supervisor {
     do {
       size = ::read(command_.report_fd, &outcome, sizeof outcome);
     } while (size < 0 && errno == EINTR);
+    unwatch(command_.report_fd);
     ::close(command_.report_fd);
     command_.report_fd = -1;
     if (size == static_cast<ssize_t>(sizeof outcome)) {
@@ -70,7 +94,7 @@ class Supervisor {
       const Received received = receive(message);
       if (received == Received::nothing) return;
       if (received == Received::closed) {
-        control_closed_ = true;
+        unwatch(kControlFd);
         tree_.kill_all(command_.pid);
         return;
       }
@@ -85,11 +109,12 @@ class Supervisor {
     if (::kill(-command_.pid, number) != 0 && errno == ESRCH) ::kill(command_.pid, number);
   }
 
+  // A bounded number a round: who forks fast enough must not keep the keeper's wishes from being heard.
   void reap() {
     signalfd_siginfo ignored{};
-    while (::read(signal_fd_, &ignored, sizeof ignored) > 0) {
-    }
-    for (;;) {
+    [[maybe_unused]] const ssize_t drained = ::read(signal_fd_, &ignored, sizeof ignored);
+    more_to_reap_ = false;
+    for (int i = 0; i < kReapedPerRound; ++i) {
       int status = 0;
       rusage usage{};
       const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
@@ -100,6 +125,7 @@ class Supervisor {
       if (!failed_) send_exited(status, usage);
       return;
     }
+    more_to_reap_ = true;
   }
 
   static void send_exited(int status, const rusage& usage) {
@@ -116,7 +142,8 @@ class Supervisor {
   StartedCommand command_;
   const ProcessTree& tree_;
   int signal_fd_;
-  bool control_closed_ = false;
+  int epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+  bool more_to_reap_ = false;
   bool failed_ = false;
   bool ended_ = false;
 };

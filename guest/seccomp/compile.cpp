@@ -2,15 +2,16 @@
 // them as a C++ header to the file named by its only argument. So the guest needs no libseccomp,
 // and starting a command compiles nothing.
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <linux/seccomp.h>
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ struct Target {
 };
 
 [[noreturn]] void die(const std::string& what, int error) {
-  std::fprintf(stderr, "seccomp policy: %s: %s\n", what.c_str(), std::strerror(error));
+  std::cerr << "seccomp policy: " << what << ": " << std::strerror(error) << '\n';
   std::exit(1);
 }
 
@@ -104,19 +105,18 @@ std::vector<sock_filter> compile(const Target& target) {
 
 int main(int argc, char** argv) {
   if (argc != 2) die("usage: compile OUTPUT", EINVAL);
-  FILE* out = std::fopen(argv[1], "we");
-  if (out == nullptr) die(argv[1], errno);
-  std::fputs(
-      "// Generated from guest/seccomp/policy.hpp.\n#pragma once\n#include <linux/filter.h>\n"
-      "namespace exechost::guest::seccomp {\n",
-      out);
+  std::ofstream out(argv[1]);
+  out << "// Generated from guest/seccomp/policy.hpp.\n#pragma once\n#include <linux/filter.h>\n"
+         "namespace exechost::guest::seccomp {\n";
   for (const Target& target : {Target{SCMP_ARCH_X86_64, "kBaseX86_64"}, Target{SCMP_ARCH_AARCH64, "kBaseAarch64"}}) {
-    std::fprintf(out, "inline constexpr sock_filter %s[] = {\n", target.constant);
+    out << "inline constexpr sock_filter " << target.constant << "[] = {\n";
     for (const sock_filter& line : compile(target)) {
-      std::fprintf(out, "    {0x%04x, %u, %u, 0x%08x},\n", line.code, line.jt, line.jf, line.k);
+      out << "    {" << line.code << ", " << int{line.jt} << ", " << int{line.jf} << ", " << line.k << "U},\n";
     }
-    std::fputs("};\n", out);
+    out << "};\n";
   }
-  std::fputs("}  // namespace exechost::guest::seccomp\n", out);
-  return std::fclose(out) == 0 ? 0 : 1;
+  out << "}  // namespace exechost::guest::seccomp\n";
+  out.close();
+  if (!out) die(argv[1], EIO);
+  return 0;
 }

@@ -31,8 +31,8 @@ struct Rule {
   int number;  // for a system call newer than libseccomp (the number is the same everywhere); else -1
   Condition condition;
   unsigned argument;
-  std::uint64_t value;
   int error_number;
+  std::uint64_t value;
   const char* why;
 };
 
@@ -53,32 +53,32 @@ inline constexpr std::uint64_t kAfInet = 2;
 inline constexpr std::uint64_t kAfInet6 = 10;
 
 constexpr Rule refuse(const char* syscall, int error_number, const char* why) {
-  return {syscall, -1, Condition::always, 0, 0, error_number, why};
+  return {syscall, -1, Condition::always, 0, error_number, 0, why};
 }
 // For a call that libseccomp may not know.
 constexpr Rule refuse_new(const char* syscall, int number, int error_number, const char* why) {
-  return {syscall, number, Condition::always, 0, 0, error_number, why};
+  return {syscall, number, Condition::always, 0, error_number, 0, why};
 }
 constexpr Rule refuse_flag(const char* syscall, std::uint64_t flag, const char* why) {
-  return {syscall, -1, Condition::argument_has_bit, 0, flag, EPERM, why};
+  return {syscall, -1, Condition::argument_has_bit, 0, EPERM, flag, why};
 }
 constexpr Rule refuse_for_init(const char* syscall) {
-  return {syscall, -1, Condition::argument_low_equals, 0, 1, EPERM, "process 1 is the guest"};
+  return {syscall, -1, Condition::argument_low_equals, 0, EPERM, 1, "process 1 is the guest"};
 }
 constexpr Rule refuse_ioctl(std::uint64_t command, const char* why) {
-  return {"ioctl", -1, Condition::argument_low_equals, 1, command, EPERM, why};
+  return {"ioctl", -1, Condition::argument_low_equals, 1, EPERM, command, why};
 }
 constexpr Rule refuse_family(const char* syscall, Condition condition, std::uint64_t family, int error_number,
                              const char* why) {
-  return {syscall, -1, condition, 0, family, error_number, why};
+  return {syscall, -1, condition, 0, error_number, family, why};
 }
 constexpr Rule refuse_unix_pair(std::uint64_t type) {
   return {"socketpair",
           -1,
           Condition::unix_pair_type,
           0,
-          type,
           EPERM,
+          type,
           "a datagram socket of a pair can be reconnected to a socket outside"};
 }
 

@@ -1,5 +1,6 @@
 #include "arguments.hpp"
 
+#include <array>
 #include <stdexcept>
 #include <string_view>
 
@@ -41,6 +42,12 @@ bool has_deeper_entry(const json& view, const std::string& folder) {
   return false;
 }
 
+// Where /proc holds the kernel's settings instead of processes. bwrap makes such folders read-only only
+// where they look writable to it, which /proc/sys never does: a folder of mode 0555 whose files the
+// kernel lets the real root write by user id alone, capabilities or not, core_pattern included.
+constexpr std::array<std::string_view, 6> kKernelSettings{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus",
+                                                          "/proc/fs",  "/proc/pressure"};
+
 class Renderer {
  public:
   Renderer(const json& view, const DescriptorNumbers& numbers) : view_(view), numbers_(numbers) {}
@@ -76,7 +83,10 @@ class Renderer {
       throw std::invalid_argument("open document: unknown access \"" + access + "\" of " + path);
     }
     // bwrap's own /proc and /dev go on the root before anything that lies below them.
-    if (path == "/") add({"--proc", "/proc", "--dev", "/dev"});
+    if (path == "/") {
+      add({"--proc", "/proc", "--dev", "/dev"});
+      for (const std::string_view settings : kKernelSettings) add({"--ro-bind-try", settings, settings});
+    }
   }
 
   // Mount points inside a hidden folder have to be made before it becomes read-only.

@@ -58,33 +58,37 @@ sdk::Outcome<std::string> probe(const sdk::Host& host, const std::string& config
 
   // Everything this backend asks for, at once, and inside it bwrap's own --version: no other
   // program has to exist.
-  sdk::Outcome<Ran> ran = run(host,
-                              {path,
-                               "--unshare-user",
-                               "--unshare-pid",
-                               "--unshare-ipc",
-                               "--unshare-uts",
-                               "--unshare-cgroup",
-                               "--unshare-net",
-                               "--die-with-parent",
-                               "--cap-drop",
-                               "ALL",
-                               "--perms",
-                               "0700",
-                               "--size",
-                               "65536",
-                               "--ro-bind",
-                               "/",
-                               "/",
-                               "--proc",
-                               "/proc",
-                               "--dev",
-                               "/dev",
-                               "--as-pid-1",
-                               "--",
-                               path,
-                               "--version"},
-                              call);
+  std::vector<std::string> arguments{path};
+  for (const char* option : {"--unshare-user",
+                             "--unshare-pid",
+                             "--unshare-ipc",
+                             "--unshare-uts",
+                             "--unshare-cgroup",
+                             "--unshare-net",
+                             "--die-with-parent",
+                             "--as-pid-1",
+                             "--cap-drop",
+                             "ALL",
+                             "--clearenv",
+                             "--ro-bind",
+                             "/",
+                             "/",
+                             "--proc",
+                             "/proc",
+                             "--dev",
+                             "/dev",
+                             "--perms",
+                             "0700",
+                             "--size",
+                             "65536",
+                             "--tmpfs",
+                             "/tmp",
+                             "--"}) {
+    arguments.emplace_back(option);
+  }
+  arguments.push_back(path);
+  arguments.emplace_back("--version");
+  sdk::Outcome<Ran> ran = run(host, arguments, call);
   if (!ran) return ran.failure();
   if (!WIFEXITED(ran->status) || WEXITSTATUS(ran->status) != 0) {
     return not_ready("bwrap can't build an environment here: " + ran->output,
@@ -92,14 +96,25 @@ sdk::Outcome<std::string> probe(const sdk::Host& host, const std::string& config
                      "kernel.apparmor_restrict_unprivileged_userns) or this container may forbid them");
   }
 
+  // A probe states everything that holds: what it leaves out counts as unsupported.
   const std::string evidence = ran->output + " at " + path + " built an environment with every namespace";
   json capabilities = json::object();
-  for (const char* name : {"files", "processes", "users", "network.none", "tree_kill"}) {
+  for (const char* name : {"files", "processes", "users", "network.none", "network.full", "tree_kill", "stdin", "pty",
+                           "resize", "signals"}) {
     capabilities[name] = {{"grade", "kernel"}, {"evidence", evidence}};
+  }
+  if (::access("/proc/sys/kernel/seccomp/actions_avail", F_OK) == 0) {
+    capabilities["syscalls"] = {{"grade", "kernel"}, {"evidence", "the kernel has seccomp filters"}};
+  } else {
+    capabilities["syscalls"] = {{"grade", "unsupported"},
+                                {"evidence", "/proc/sys/kernel/seccomp/actions_avail is missing: no seccomp filters"}};
   }
   if (geteuid() == 0) {
     // copy_process() in the kernel exempts the root user from RLIMIT_NPROC.
     capabilities["pids"] = {{"grade", "unsupported"}, {"evidence", "root is exempt from RLIMIT_NPROC (getrlimit(2))"}};
+  } else {
+    capabilities["pids"] = {{"grade", "kernel"},
+                            {"evidence", "RLIMIT_NPROC counts this user's processes (getrlimit(2))"}};
   }
   return json{{"ready", true}, {"reason", ""}, {"hint", ""}, {"capabilities", capabilities}}.dump(
       -1, ' ', false, json::error_handler_t::replace);

@@ -23,7 +23,7 @@ function(exechost_add_plugin name)
   if(TARGET exechost_flags)
     target_link_libraries(${name} PRIVATE exechost_flags)  # ExecHost's own warnings and sanitizers
   endif()
-  set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME ${ARG_ID} LIBRARY_OUTPUT_DIRECTORY ${ARG_FOLDER}
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON PREFIX "" OUTPUT_NAME ${ARG_ID} LIBRARY_OUTPUT_DIRECTORY ${ARG_FOLDER}
                         C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   # Unique symbols would be shared with other plugins whatever their visibility, and pin the library.
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)

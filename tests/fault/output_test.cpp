@@ -114,7 +114,7 @@ TEST_P(Output, SpillHoldsEverything) {
       scene_->run({"run", "--json", "--set", "resources.output_spill=true", "--shell", "seq 1 1000000"});
   EXPECT_EQ(end.exit_status(), 0);
   const json result = json::parse(end.out);
-  const std::string path = result["spill_path"];
+  const std::string path = result["spill_path"]["stdout"];
   EXPECT_THAT(path, ::testing::StartsWith(scene_->state_folder()));
   EXPECT_TRUE(read_file(path) == numbers(1000000));
   struct stat status {};

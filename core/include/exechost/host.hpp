@@ -57,6 +57,9 @@ class EXECHOST_API Execution {
   const ExecResult& wait();
   // True when wait() would not block. [any thread]
   bool finished() const;
+  // True from the command's start until its main process has ended, as far as is known: false
+  // while its environment is being prepared. [any thread]
+  bool running() const;
   // Kills the whole tree; returns at once, wait() returns when nothing is left. [any thread]
   void cancel();
   // Sends a signal to the command's process group. Failure: it has ended, or the

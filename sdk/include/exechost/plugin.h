@@ -13,15 +13,23 @@
  *  - Strings are eh_str: UTF-8 where they are text, raw bytes where they are arguments,
  *    environment or paths of the command; never NUL-terminated by contract.
  *  - Each side frees only what it allocated. Inputs are valid until the call returns.
- *    Outputs go through eh_call's functions, which copy.
+ *    Outputs go through eh_call's functions, which copy. A table given through `out` is the
+ *    plugin's and stays valid until its release, close or destroy; `out` is written with EH_OK only.
+ *  - No function pointer is null, unless its comment says that it may be.
  *  - No exception, longjmp or signal handler crosses. A plugin does not fork, exit,
  *    change directory, umask, locale or environment, nor set limits: it asks the host's
- *    `spawn` for processes.
+ *    `spawn` for processes. It may start threads and joins them in `destroy`.
+ *  - Code that runs while the library is loaded (static constructors) can't report anything
+ *    and delays every load, since it is tried in a process of its own first: have none.
  *
  * Thread tags at the end of each comment
  *  [init]    called once, nothing else runs in the plugin at that time
  *  [any]     called concurrently from any thread
- *  [session] at most one call at a time per object, on any thread
+ *  [session] at most one call at a time per object, on any thread; [any] functions of the same
+ *            object may run meanwhile
+ *
+ * Order: the host releases every execution of an environment before it calls close, closes every
+ * environment before destroy, and calls nothing of an object while or after it goes away.
  *
  * Blocking: every function that takes an eh_call honours its deadline and its
  * cancellation descriptor, provisioning included, and returns within 2 s of either.
@@ -86,7 +94,7 @@ typedef struct eh_failure {
   eh_kind kind;
   eh_phase phase;
   int32_t error_number; /* errno or 0 */
-  eh_str message;       /* one sentence with the value concerned */
+  eh_str message;       /* one sentence with the value concerned; texts above 8 KiB are cut */
   eh_str hint;          /* what a person can do next, or empty */
   eh_str step;          /* the step inside the phase, or empty */
   eh_str code;          /* a remote service's own code, or empty */
@@ -101,9 +109,10 @@ typedef struct eh_call {
   int64_t deadline_ns; /* CLOCK_MONOTONIC in nanoseconds; INT64_MAX: none */
   int32_t cancel_fd;   /* readable when the call should stop; never read from it; -1: none */
   int32_t reserved2;
-  /* Reports the reason before returning EH_FAILED. The first report counts. [any] */
+  /* Reports the reason before returning EH_FAILED. The first report counts; with another
+   * status than EH_FAILED it is forgotten. EH_FAILED without a report is a protocol error. [any] */
   void (*fail)(void* context, const eh_failure* failure);
-  /* Gives the call's answer: one JSON document in UTF-8. The last one counts. [any] */
+  /* Gives the call's answer: one JSON document in UTF-8, at most 16 MiB. The last one counts. [any] */
   void (*answer)(void* context, eh_str json);
   /* Says in a few words what is being done, for a person who waits. [any] */
   void (*progress)(void* context, eh_str text);
@@ -127,7 +136,8 @@ typedef struct eh_process_spec {
   eh_str working_directory; /* empty: / */
 } eh_process_spec;
 
-typedef uint64_t eh_process; /* 0 is none */
+/* A process that the host started; 0 is none. Valid until process_release. */
+typedef uint64_t eh_process;
 
 typedef struct eh_host {
   uint32_t struct_size;
@@ -143,11 +153,13 @@ typedef struct eh_host {
   /* CLOCK_MONOTONIC in nanoseconds. [any] */
   int64_t (*now_ns)(void* context);
   /* Starts a process: own session, default signal dispositions, SIGKILL when the keeper
-   * dies. EH_FAILED: eh_call.fail has errno and step. [any] */
+   * dies. Returns when its exec has succeeded or failed. EH_FAILED: eh_call.fail already has
+   * errno and step; return EH_FAILED, or succeed by other means. [any] */
   eh_status (*spawn)(void* context, const eh_process_spec* spec, const eh_call* call, eh_process* out);
   /* A pidfd (pollable: readable when it has ended); stays the host's, valid until release. [any] */
   int32_t (*process_pidfd)(void* context, eh_process process);
-  /* EH_OK: it ended, *wait_status as waitpid(2) gives it. EH_PENDING: it runs. Never blocks. [any] */
+  /* EH_OK: it ended, *wait_status as waitpid(2) gives it, the same at every later call.
+   * EH_PENDING: it runs. EH_FAILED: its status is lost. Never blocks. [any] */
   eh_status (*process_wait)(void* context, eh_process process, int32_t* wait_status);
   /* Sends a signal to the process (not to a group). 0 or -errno. [any] */
   int32_t (*process_signal)(void* context, eh_process process, int32_t signal_number);
@@ -177,9 +189,14 @@ typedef struct eh_spawn {
 } eh_spawn;
 
 enum {
-  EH_EVENT_STARTED = 1, /* the command's exec succeeded */
-  EH_EVENT_ENDED = 2    /* it ended and nothing of it is left; wait_status is valid */
+  /* The command's exec succeeded. At most once, before ENDED. With a control_fd the guest
+   * says so itself, and this event may be left out. */
+  EH_EVENT_STARTED = 1,
+  /* It ended and nothing of it is left; wait_status is valid. Implies STARTED. */
+  EH_EVENT_ENDED = 2
 };
+
+/* Filled by wait(); the host made it, with its struct_size and zeros. What isn't known stays 0. */
 
 typedef struct eh_event {
   uint32_t struct_size;
@@ -196,16 +213,17 @@ typedef struct eh_execution {
   uint32_t struct_size;
   uint32_t reserved;
   void* self;
-  /* Readable when wait() has something; stays the plugin's, valid until release. [any] */
+  /* Readable as long as wait() has something, STARTED included; the same descriptor at every
+   * call, the plugin's, valid until release. [any] */
   int32_t (*event_fd)(void* self);
-  /* Never blocks. EH_OK: *event filled. EH_PENDING: nothing new. EH_FAILED: it could not be
-   * started or was lost; call->fail has the reason. After ENDED or EH_FAILED only release
-   * follows. [session] */
+  /* Never blocks. EH_OK: *event filled. EH_PENDING: nothing new (it may be called without
+   * need). EH_FAILED: it could not be started or was lost; call->fail has the reason. After
+   * ENDED or EH_FAILED only signal and release follow. [session] */
   eh_status (*wait)(void* self, const eh_call* call, eh_event* event);
   /* Sends a signal to the command's process group, or with signal_number 9 kills its whole
    * tree. 0 or -errno (-ESRCH: it has ended). Never blocks. [any] */
   int32_t (*signal)(void* self, int32_t signal_number);
-  /* Forgets it; a command that still runs is killed whole first. [session] */
+  /* Forgets it; a command that still runs is killed whole first. Returns within 2 s. [session] */
   void (*release)(void* self);
 } eh_execution;
 
@@ -216,10 +234,12 @@ typedef struct eh_environment {
   void* self;
   /* Starts a command. Returns as soon as the start is under way: EVENT_STARTED confirms it. [any] */
   eh_status (*spawn)(void* self, const eh_spawn* spec, const eh_call* call, const eh_execution** out);
-  /* Ends the environment and everything in it; idempotent. EH_OK only when nothing of it is
-   * left; then `self` is gone. With purge = 1 lasting data is removed as well. [session] */
+  /* Ends the environment and everything in it. EH_OK only when nothing of it is left; then
+   * `self` is gone. After another status it is still there and close may be called again. With
+   * purge = 1 lasting data is removed as well. [session] */
   eh_status (*close)(void* self, int32_t purge, const eh_call* call);
-  /* An extension table by id ("exechost.copy/1"), or null. [any] */
+  /* An extension table by id ("exechost.copy/1") that lives as long as `self`, or null. The
+   * pointer may be null: no extensions. [any] */
   const void* (*get_extension)(void* self, eh_str id);
 } eh_environment;
 
@@ -227,7 +247,7 @@ typedef struct eh_backend {
   uint32_t struct_size;
   uint32_t reserved;
   void* self;
-  /* Destroys the backend; all environments are closed before. [init] */
+  /* Destroys the backend and joins its threads; all environments are closed before. [init] */
   void (*destroy)(void* self);
   /* Says what holds on this machine now: answer() with
    * {"ready":bool,"reason":"...","hint":"...","capabilities":{NAME:{"grade":"...","evidence":"..."}}}.
@@ -241,7 +261,7 @@ typedef struct eh_backend {
   eh_status (*reap)(void* self, eh_str entry, const eh_call* call);
   /* answer() with an array of {"name","labels"} of everything that carries ExecHost's labels. [any] */
   eh_status (*list)(void* self, const eh_call* call);
-  /* An extension table by id, or null. [any] */
+  /* As eh_environment's. [any] */
   const void* (*get_extension)(void* self, eh_str id);
 } eh_backend;
 
@@ -252,8 +272,9 @@ typedef struct eh_plugin {
   uint32_t abi_minor;
   eh_str id;      /* equal to the manifest's */
   eh_str version; /* equal to the manifest's */
-  /* Makes the backend from its own settings (one JSON object, validated and with defaults).
-   * `host` stays valid until destroy returns. [init] */
+  /* Makes a backend from its own settings (one JSON object, validated and with defaults).
+   * `host` stays valid until destroy returns. More than one backend may be made, one after the
+   * other, each with other settings. [init] */
   eh_status (*create)(const eh_host* host, eh_str settings, const eh_call* call, const eh_backend** out);
 } eh_plugin;
 

@@ -2,8 +2,10 @@
  * per attempt, "NAME ok" or "NAME ERRNO". Static, so that it runs wherever it is copied to. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/netlink.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,6 +18,7 @@
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -24,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static void report(const char *name, long result) {
+static void report(const char* name, long result) {
   if (result >= 0)
     printf("%s ok\n", name);
   else
@@ -78,7 +81,7 @@ static void sockets(void) {
   report("socketpair_stream", socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 }
 
-static void unix_connect(const char *path, int is_abstract) {
+static void unix_connect(const char* path, int is_abstract) {
   int fd = socket(AF_UNIX, SOCK_STREAM, 0);
   if (fd < 0) {
     report("unix_socket", fd);
@@ -88,14 +91,14 @@ static void unix_connect(const char *path, int is_abstract) {
   size_t length = strlen(path);
   memcpy(address.sun_path + is_abstract, path, length);
   socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)is_abstract + length);
-  report("unix_connect", connect(fd, (struct sockaddr *)&address, size));
+  report("unix_connect", connect(fd, (struct sockaddr*)&address, size));
 }
 
-static void tcp_connect(const char *host, const char *port) {
+static void tcp_connect(const char* host, const char* port) {
   int fd = socket(AF_INET, SOCK_STREAM, 0);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
   inet_pton(AF_INET, host, &address.sin_addr);
-  report("tcp_connect", connect(fd, (struct sockaddr *)&address, sizeof address));
+  report("tcp_connect", connect(fd, (struct sockaddr*)&address, sizeof address));
 }
 
 /* Process 1 is the one that guards; it must not be open to those it guards against. */
@@ -105,7 +108,7 @@ static void attack_init(void) {
   report("open_mem", open("/proc/1/mem", O_RDWR));
   char byte = 0;
   struct iovec local = {&byte, 1};
-  struct iovec remote = {(void *)0x400000, 1};
+  struct iovec remote = {(void*)0x400000, 1};
   report("vm_readv", process_vm_readv(1, &local, 1, &remote, 1, 0));
   report("vm_writev", process_vm_writev(1, &local, 1, &remote, 1, 0));
   int pidfd = (int)syscall(SYS_pidfd_open, 1, 0);
@@ -122,8 +125,31 @@ static void push_into_terminal(void) {
   report("TIOCLINUX", ioctl(0, TIOCLINUX, &c));
 }
 
+/* Prints every file below a folder that opens for writing, processes' own folders left out. Nothing is
+ * written: on a host that isn't protected that would change it. */
+static int print_if_writable(const char* path, const struct stat* status, int kind, struct FTW* where) {
+  (void)status;
+  const char* name = path + where->base;
+  if (where->level == 1 &&
+      (isdigit((unsigned char)*name) || strcmp(name, "self") == 0 || strcmp(name, "thread-self") == 0))
+    return FTW_SKIP_SUBTREE;
+  if (kind == FTW_F) {
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0) {
+      puts(path);
+      close(fd);
+    }
+  }
+  return FTW_CONTINUE;
+}
+
+static void list_writable(const char* folder) {
+  if (nftw(folder, print_if_writable, 16, FTW_PHYS | FTW_ACTIONRETVAL) != 0) exit(1);
+  puts("walked");
+}
+
 /* Appends a byte to FILE every 10 ms until killed. */
-static void heartbeat(const char *file) {
+static void heartbeat(const char* file) {
   int fd = open(file, O_WRONLY | O_CREAT | O_APPEND, 0644);
   if (fd < 0) exit(1);
   const struct timespec pause = {0, 10 * 1000 * 1000};
@@ -134,7 +160,7 @@ static void heartbeat(const char *file) {
 }
 
 /* Starts a heartbeat that tries to outlive its command, in one of the known ways, then waits. */
-static void outlive(const char *how, const char *file) {
+static void outlive(const char* how, const char* file) {
   if (strcmp(how, "double_fork") == 0) {
     if (fork() == 0) {
       if (fork() == 0) {
@@ -163,18 +189,30 @@ static void outlive(const char *how, const char *file) {
   while (1) pause();
 }
 
-int main(int argc, char **argv) {
-  const char *what = argc > 1 ? argv[1] : "";
-  if (strcmp(what, "mounts") == 0) namespaces_and_mounts();
-  else if (strcmp(what, "kernel") == 0) kernel_interfaces();
-  else if (strcmp(what, "sockets") == 0) sockets();
-  else if (strcmp(what, "unix-connect") == 0 && argc == 3) unix_connect(argv[2], 0);
-  else if (strcmp(what, "abstract-connect") == 0 && argc == 3) unix_connect(argv[2], 1);
-  else if (strcmp(what, "tcp-connect") == 0 && argc == 4) tcp_connect(argv[2], argv[3]);
-  else if (strcmp(what, "init") == 0) attack_init();
-  else if (strcmp(what, "terminal") == 0) push_into_terminal();
-  else if (strcmp(what, "heartbeat") == 0 && argc == 3) heartbeat(argv[2]);
-  else if (strcmp(what, "outlive") == 0 && argc == 4) outlive(argv[2], argv[3]);
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  if (strcmp(what, "mounts") == 0)
+    namespaces_and_mounts();
+  else if (strcmp(what, "kernel") == 0)
+    kernel_interfaces();
+  else if (strcmp(what, "sockets") == 0)
+    sockets();
+  else if (strcmp(what, "unix-connect") == 0 && argc == 3)
+    unix_connect(argv[2], 0);
+  else if (strcmp(what, "abstract-connect") == 0 && argc == 3)
+    unix_connect(argv[2], 1);
+  else if (strcmp(what, "tcp-connect") == 0 && argc == 4)
+    tcp_connect(argv[2], argv[3]);
+  else if (strcmp(what, "init") == 0)
+    attack_init();
+  else if (strcmp(what, "terminal") == 0)
+    push_into_terminal();
+  else if (strcmp(what, "list-writable") == 0 && argc == 3)
+    list_writable(argv[2]);
+  else if (strcmp(what, "heartbeat") == 0 && argc == 3)
+    heartbeat(argv[2]);
+  else if (strcmp(what, "outlive") == 0 && argc == 4)
+    outlive(argv[2], argv[3]);
   else {
     fprintf(stderr, "probe: unknown attempt '%s'\n", what);
     return 2;

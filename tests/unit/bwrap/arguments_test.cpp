@@ -56,6 +56,15 @@ TEST(BwrapArguments, ProcAndDevLieOnTheRootAndBelowEverythingElse) {
   EXPECT_LT(dev, shm);
 }
 
+TEST(BwrapArguments, KernelSettingsInProcAreReadOnly) {
+  const auto options = render(document({kRoot}), {}).options;
+  const std::size_t proc = position(options, {"--proc", "/proc"});
+  for (const char* path :
+       {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/pressure"}) {
+    EXPECT_LT(proc, position(options, {"--ro-bind-try", path, path})) << path;
+  }
+}
+
 TEST(BwrapArguments, EachAccessHasItsOptions) {
   const auto rendered = render(document({kRoot,
                                          {{"path", "/srv/data"}, {"access", "ro"}, {"source", "/mnt/real"}},

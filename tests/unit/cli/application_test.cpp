@@ -90,6 +90,18 @@ TEST(Application, UsageErrorsOfOtherCommandsAreTwo) {
   EXPECT_EQ(run({"--", "true"}).status, kExitUsage);
 }
 
+class SchemaOf : public testing::TestWithParam<const char*> {};
+TEST_P(SchemaOf, IsASchema) {
+  const Outcome outcome = run({"schema", GetParam()});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("$schema"), "https://json-schema.org/draft/2020-12/schema");
+}
+INSTANTIATE_TEST_SUITE_P(EveryDocument, SchemaOf, testing::Values("settings", "plan", "result", "capability", "open"));
+
+TEST(Application, TheSettingsPageIsMarkdown) {
+  EXPECT_THAT(run({"schema", "settings", "--markdown"}).out, HasSubstr("# "));
+}
+
 TEST(Application, WithJsonAUsageErrorOfRunIsAResult) {
   for (const auto& arguments :
        {std::vector<std::string>{"run", "--json", "--memroy"}, std::vector<std::string>{"run", "--json", "--"},

@@ -90,7 +90,7 @@ TEST(ResultJson, ForeignTextCannotBreakIt) {
   result.failure.emplace();
   result.failure->message = "bad \xff byte";
   result.warnings.emplace_back("\x80");
-  EXPECT_NO_THROW(static_cast<void>(json::parse(result.to_json())));
+  EXPECT_TRUE(json::accept(result.to_json()));
 }
 
 }  // namespace

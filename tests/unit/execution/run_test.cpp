@@ -105,7 +105,7 @@ TEST_F(RunTest, ASpawnThatFailedLeavesTheEnvironmentIntact) {
 
 TEST_F(RunTest, AKeeperThatDiedDuringTheSpawnLeavesTheStartUnknown) {
   harness.keeper->on_spawn = [](FakeExecution& execution) {
-    execution.failed(FailureKind::plugin_crashed, Started::no);
+    execution.failed(FailureKind::plugin_crashed, Started::unknown);
   };
   const ExecResult result = harness.run();
   EXPECT_EQ(result.failure->kind, FailureKind::plugin_crashed);

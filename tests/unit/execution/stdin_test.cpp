@@ -193,9 +193,12 @@ class TerminalFeederTest : public FeederTest, public ::testing::WithParamInterfa
 TEST_P(TerminalFeederTest, GetsTheEndOfFileCharacter) {
   auto pty = make_pty(24, 80);
   ASSERT_TRUE(pty);
+  // As in a run: the output's pump keeps the master open.
+  const UniqueFd master(::fcntl(pty->master.get(), F_DUPFD_CLOEXEC, 3));
   StdinInput input;
   input.bytes = std::make_shared<const std::string>(GetParam());
   start_on(std::move(pty->master), true, input);
+  // The character ends one read; the terminal itself stays open.
   EXPECT_EQ(test::read_to_end(pty->slave.get()), GetParam());
 }
 INSTANTIATE_TEST_SUITE_P(Inputs, TerminalFeederTest, ::testing::Values("", "line\n", "no newline", "a\nb"));

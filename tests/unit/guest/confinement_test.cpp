@@ -1,8 +1,8 @@
 // What the command finds itself confined by.
-#include <signal.h>
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -196,7 +196,8 @@ TEST(SeccompPolicy, EveryFamilyButInternetIsRefused) {
 
 TEST(SeccompPolicy, AnotherArchitectureIsKilled) {
   for (const auto& architecture : kArchitectures) {
-    for (const std::uint32_t other : {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_RISCV64}) {
+    constexpr std::uint32_t kOthers[] = {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_RISCV64};
+    for (const std::uint32_t other : kOthers) {
       seccomp_data data{};
       data.nr = 0;
       data.arch = other;

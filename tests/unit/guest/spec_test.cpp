@@ -1,6 +1,5 @@
 // Specifications and first packets that no keeper would send.
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "tests/unit/guest/support/guest_process.hpp"

@@ -1,8 +1,8 @@
 // A command on a terminal.
-#include <signal.h>
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "tests/unit/guest/support/guest_process.hpp"
 

@@ -6,8 +6,8 @@
 namespace exechost::plan {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 json statement_document() {
   return json::parse(R"({"boundary": "process", "locality": "local", "guest": "control_fd", "platforms": ["linux"],
@@ -74,19 +74,22 @@ TEST_P(BadStatement, IsRefusedNamingThePlace) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BadStatement,
-    ::testing::Values(BadDocument{"UnknownMember", R"({"colour": "red"})", "/colour"},
-                      BadDocument{"UnknownCapability", R"({"capabilities": {"teleport": {"grade": "kernel"}}})", "/capabilities/teleport"},
-                      BadDocument{"UnknownCapabilityMember", R"({"capabilities": {"files": {"strength": 3}}})", "/capabilities/files/strength"},
-                      BadDocument{"GradeNotText", R"({"capabilities": {"files": {"grade": 4}}})", "/capabilities/files/grade"},
-                      BadDocument{"CapabilityNotObject", R"({"capabilities": {"files": "kernel"}})", "/capabilities/files"},
-                      BadDocument{"CapabilitiesNotObject", R"({"capabilities": []})", "/capabilities"},
-                      BadDocument{"UnknownBoundary", R"({"boundary": "wall"})", "/boundary"},
-                      BadDocument{"MissingBoundary", R"({"boundary": null})", "/boundary"},
-                      BadDocument{"UnknownLocality", R"({"locality": "moon"})", "/locality"},
-                      BadDocument{"UnknownGuest", R"({"guest": "hotel"})", "/guest"},
-                      BadDocument{"AnotherBackend", R"({"backend": "docker"})", "/backend"},
-                      BadDocument{"PlatformNotText", R"({"platforms": [1]})", "/platforms"},
-                      BadDocument{"PlatformsNotArray", R"({"platforms": "linux"})", "/platforms"}),
+    ::testing::Values(
+        BadDocument{"UnknownMember", R"({"colour": "red"})", "/colour"},
+        BadDocument{"UnknownCapability", R"({"capabilities": {"teleport": {"grade": "kernel"}}})",
+                    "/capabilities/teleport"},
+        BadDocument{"UnknownCapabilityMember", R"({"capabilities": {"files": {"strength": 3}}})",
+                    "/capabilities/files/strength"},
+        BadDocument{"GradeNotText", R"({"capabilities": {"files": {"grade": 4}}})", "/capabilities/files/grade"},
+        BadDocument{"CapabilityNotObject", R"({"capabilities": {"files": "kernel"}})", "/capabilities/files"},
+        BadDocument{"CapabilitiesNotObject", R"({"capabilities": []})", "/capabilities"},
+        BadDocument{"UnknownBoundary", R"({"boundary": "wall"})", "/boundary"},
+        BadDocument{"MissingBoundary", R"({"boundary": null})", "/boundary"},
+        BadDocument{"UnknownLocality", R"({"locality": "moon"})", "/locality"},
+        BadDocument{"UnknownGuest", R"({"guest": "hotel"})", "/guest"},
+        BadDocument{"AnotherBackend", R"({"backend": "docker"})", "/backend"},
+        BadDocument{"PlatformNotText", R"({"platforms": [1]})", "/platforms"},
+        BadDocument{"PlatformsNotArray", R"({"platforms": "linux"})", "/platforms"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Statement, BoundsEveryText) {
@@ -100,12 +103,14 @@ TEST(Statement, BoundsEveryText) {
 }
 
 TEST(ProbeAnswer, IsStrict) {
-  const auto probe = parse_probe("bwrap", json::parse(R"({"ready": false, "reason": "no bwrap", "hint": "install it"})"));
+  const auto probe =
+      parse_probe("bwrap", json::parse(R"({"ready": false, "reason": "no bwrap", "hint": "install it"})"));
   ASSERT_TRUE(probe);
   EXPECT_FALSE(probe->ready);
   EXPECT_EQ(probe->hint, "install it");
-  for (const char* bad : {R"({})", R"({"ready": 1})", R"({"ready": true, "x": 1})", R"({"ready": true, "capabilities": {"x": {}}})",
-                          R"({"ready": true, "reason": 5})", "[]", "null"}) {
+  for (const char* bad :
+       {R"({})", R"({"ready": 1})", R"({"ready": true, "x": 1})", R"({"ready": true, "capabilities": {"x": {}}})",
+        R"({"ready": true, "reason": 5})", "[]", "null"}) {
     const auto refused = parse_probe("bwrap", json::parse(bad));
     ASSERT_FALSE(refused) << bad;
     EXPECT_EQ(refused.error().kind, FailureKind::protocol_error) << bad;
@@ -113,7 +118,8 @@ TEST(ProbeAnswer, IsStrict) {
 }
 
 TEST(Combine, TakesTheWeakerOfBothAndTheProbesEvidence) {
-  const auto statement = parse_statement("b", json::parse(R"({"boundary": "process", "locality": "local", "capabilities": {
+  const auto statement =
+      parse_statement("b", json::parse(R"({"boundary": "process", "locality": "local", "capabilities": {
       "files": {"grade": "kernel"}, "memory": {"grade": "kernel"}, "cpu": {"grade": "emulated"}, "pids": {"grade": "kernel"}}})"));
   ASSERT_TRUE(statement);
   const auto probe = parse_probe("b", json::parse(R"({"ready": true, "capabilities": {

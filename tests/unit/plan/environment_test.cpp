@@ -8,10 +8,10 @@
 namespace exechost::plan::testing {
 namespace {
 
+using nlohmann::json;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using nlohmann::json;
 using Variables = std::map<std::string, std::string>;
 
 class EnvironmentTest : public ::testing::Test {
@@ -21,10 +21,18 @@ class EnvironmentTest : public ::testing::Test {
   Facts facts_;
 
   EnvironmentTest() {
-    facts_.environment = {{"PATH", "/usr/bin:.::rel/bin:/bin"}, {"HOME", "/home/u"},     {"LANG", "de_DE.UTF-8"},
-                          {"LC_TIME", "C"},                     {"TMPDIR", "/home/u/t"}, {"TEMP", "/x"},
-                          {"TERM", "xterm"},                    {"API_KEY", "k"},        {"github_token", "t"},
-                          {"SSH_AUTH_SOCK", "/s"},              {"EDITOR", "vi"},        {"DATABASE_URL", "postgres://u:p@h/d"},
+    facts_.environment = {{"PATH", "/usr/bin:.::rel/bin:/bin"},
+                          {"HOME", "/home/u"},
+                          {"LANG", "de_DE.UTF-8"},
+                          {"LC_TIME", "C"},
+                          {"TMPDIR", "/home/u/t"},
+                          {"TEMP", "/x"},
+                          {"TERM", "xterm"},
+                          {"API_KEY", "k"},
+                          {"github_token", "t"},
+                          {"SSH_AUTH_SOCK", "/s"},
+                          {"EDITOR", "vi"},
+                          {"DATABASE_URL", "postgres://u:p@h/d"},
                           {"CI", "true"}};
   }
   Variables build() {
@@ -35,8 +43,14 @@ class EnvironmentTest : public ::testing::Test {
 };
 
 TEST_F(EnvironmentTest, P29_Core) {
-  EXPECT_EQ(build(), (Variables{{"PATH", "/usr/bin:/bin"}, {"HOME", "/home/u"}, {"LANG", "de_DE.UTF-8"}, {"LC_TIME", "C"},
-                                {"TMPDIR", "/tmp"}, {"TEMP", "/tmp"}, {"TERM", "xterm"}, {"PWD", "/ws"}}));
+  EXPECT_EQ(build(), (Variables{{"PATH", "/usr/bin:/bin"},
+                                {"HOME", "/home/u"},
+                                {"LANG", "de_DE.UTF-8"},
+                                {"LC_TIME", "C"},
+                                {"TMPDIR", "/tmp"},
+                                {"TEMP", "/tmp"},
+                                {"TERM", "xterm"},
+                                {"PWD", "/ws"}}));
 }
 TEST_F(EnvironmentTest, P29_None) {
   settings_.set("environment.inherit", "none");
@@ -94,7 +108,8 @@ TEST_F(EnvironmentTest, PathAlwaysHasAbsoluteEntries) {
 TEST_F(EnvironmentTest, WithheldNamesAreToldWithoutValues) {
   const auto built = build_environment(settings_.build(), request_, facts_, "/home/u", "/ws");
   ASSERT_TRUE(built);
-  EXPECT_THAT(built->withheld, ::testing::ElementsAre("API_KEY", "CI", "DATABASE_URL", "EDITOR", "SSH_AUTH_SOCK", "github_token"));
+  EXPECT_THAT(built->withheld,
+              ::testing::ElementsAre("API_KEY", "CI", "DATABASE_URL", "EDITOR", "SSH_AUTH_SOCK", "github_token"));
 }
 TEST_F(EnvironmentTest, ValuesAreRawBytes) {
   request_.env = {{"BYTES", "\xff\n\x01"}};
@@ -118,16 +133,18 @@ struct Pattern {
 };
 TEST(Patterns, MatchLikeTheTable) {
   for (const Pattern& row :
-       {Pattern{"API_KEY", "*KEY*", true}, Pattern{"api_key", "*KEY*", true}, Pattern{"KEY", "*KEY*", true}, Pattern{"KE", "*KEY*", false},
-        Pattern{"ABC", "A?C", true}, Pattern{"AC", "A?C", false}, Pattern{"", "*", true}, Pattern{"", "", true}, Pattern{"A", "", false},
-        Pattern{"ABCBD", "A*B?", true}, Pattern{"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAB", "A*A*A*A*A*A*A*C", false}, Pattern{"X", "x**", true}}) {
+       {Pattern{"API_KEY", "*KEY*", true}, Pattern{"api_key", "*KEY*", true}, Pattern{"KEY", "*KEY*", true},
+        Pattern{"KE", "*KEY*", false}, Pattern{"ABC", "A?C", true}, Pattern{"AC", "A?C", false}, Pattern{"", "*", true},
+        Pattern{"", "", true}, Pattern{"A", "", false}, Pattern{"ABCBD", "A*B?", true},
+        Pattern{"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAB", "A*A*A*A*A*A*A*C", false}, Pattern{"X", "x**", true}}) {
     EXPECT_EQ(matches_pattern(row.name, row.pattern), row.matches) << row.name << " " << row.pattern;
   }
 }
 
 TEST(Shown, OnlyValuesThatAreKnownToHoldNoSecret) {
   for (const char* name : {"PATH", "HOME", "LANG", "LC_TIME", "PWD", "TERM"}) EXPECT_TRUE(may_be_shown(name)) << name;
-  for (const char* name : {"API_KEY", "DATABASE_URL", "http_proxy", "LC_SECRET", "MY"}) EXPECT_FALSE(may_be_shown(name)) << name;
+  for (const char* name : {"API_KEY", "DATABASE_URL", "http_proxy", "LC_SECRET", "MY"})
+    EXPECT_FALSE(may_be_shown(name)) << name;
 }
 
 }  // namespace

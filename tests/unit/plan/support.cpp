@@ -56,7 +56,8 @@ SettingsBuilder& SettingsBuilder::set(const std::string& dotted, json value, set
 }
 
 FakeMachine::FakeMachine() {
-  for (const char* path : {"/tmp", "/var/tmp", "/run", "/dev/shm", "/home/u/ws", "/root", "/etc", "/usr/bin", "/usr/lib", "/opt"}) {
+  for (const char* path :
+       {"/tmp", "/var/tmp", "/run", "/dev/shm", "/home/u/ws", "/root", "/etc", "/usr/bin", "/usr/lib", "/opt"}) {
     folder(path);
   }
   link("/bin", "usr/bin").link("/lib", "usr/lib");
@@ -133,10 +134,12 @@ Facts FakeMachine::look(const settings::Settings& settings, const std::vector<st
   const std::string base = inspect(facts.workspace).landing;
   ask(join_path(base, ".exechost.json"));
   for (const char* path : {"/tmp", "/var/tmp", "/run", "/dev/shm", "/home", "/root"}) ask(path);
-  for (const char* list : {"filesystem.allow_write", "filesystem.deny_write", "filesystem.allow_read", "filesystem.deny_read"}) {
+  for (const char* list :
+       {"filesystem.allow_write", "filesystem.deny_write", "filesystem.allow_read", "filesystem.deny_read"}) {
     for (const std::string& path : list_setting(settings, list)) ask(expand_path(path, base, facts.home));
   }
-  for (const auto* paths : {&facts.toolchain_paths, &facts.credential_paths, &facts.own_paths, &facts.own_private_paths}) {
+  for (const auto* paths :
+       {&facts.toolchain_paths, &facts.credential_paths, &facts.own_paths, &facts.own_private_paths}) {
     for (const std::string& path : *paths) ask(path);
   }
   ask(facts.home);
@@ -157,10 +160,14 @@ BackendFacts bwrap() {
   backend.statement.platforms = {"linux"};
   backend.probe = Probe{};
   backend.probe->ready = true;
-  const std::map<std::string, std::string> kernel{{"files", "mount namespace"},        {"syscalls", "seccomp"},
-                                                  {"processes", "PID namespace"},      {"users", "user namespace"},
-                                                  {"network.none", "network namespace"}, {"tree_kill", "PID namespace"},
-                                                  {"stdin", "pipes"},                  {"pty", "terminal"},
+  const std::map<std::string, std::string> kernel{{"files", "mount namespace"},
+                                                  {"syscalls", "seccomp"},
+                                                  {"processes", "PID namespace"},
+                                                  {"users", "user namespace"},
+                                                  {"network.none", "network namespace"},
+                                                  {"tree_kill", "PID namespace"},
+                                                  {"stdin", "pipes"},
+                                                  {"pty", "terminal"},
                                                   {"signals", "guest"}};
   for (const auto& [name, by] : kernel) {
     backend.statement.capabilities[name] = {Grade::kernel, by, ""};
@@ -178,8 +185,8 @@ void grant(BackendFacts& backend, const std::string& capability, Grade grade) {
 std::vector<std::string> shape(const View& view) {
   std::vector<std::string> lines;
   for (const ViewEntry& entry : view.entries) {
-    lines.push_back(fmt::format("{}={}{}", entry.path, to_string(entry.access),
-                                entry.source.empty() ? "" : "<" + entry.source));
+    lines.push_back(
+        fmt::format("{}={}{}", entry.path, to_string(entry.access), entry.source.empty() ? "" : "<" + entry.source));
   }
   return lines;
 }

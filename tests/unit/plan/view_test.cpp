@@ -12,12 +12,12 @@
 namespace exechost::plan::testing {
 namespace {
 
+using nlohmann::json;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using nlohmann::json;
 
 constexpr const char* kWs = "/home/u/ws";
 
@@ -63,9 +63,9 @@ TEST_F(ViewTest, DefaultAsRoot) {
   machine().facts.home = "/root";
   machine().facts.workspace = "/root/ws";
   machine().facts.credential_paths = {"/etc/shadow", "/etc/sudoers.d"};
-  EXPECT_THAT(shape(view()), ElementsAre("/=ro", "/home=hidden", "/root=private", "/run=private", "/tmp=private",
-                                         "/dev/shm=private", "/etc/shadow=masked", "/etc/sudoers.d=hidden", "/root/ws=rw",
-                                         "/var/tmp=private"));
+  EXPECT_THAT(shape(view()),
+              ElementsAre("/=ro", "/home=hidden", "/root=private", "/run=private", "/tmp=private", "/dev/shm=private",
+                          "/etc/shadow=masked", "/etc/sudoers.d=hidden", "/root/ws=rw", "/var/tmp=private"));
 }
 
 TEST_F(ViewTest, ShallowComesBeforeDeep) {
@@ -113,7 +113,11 @@ TEST_F(ViewTest, AHomeThatProgramsNeedIsNotReplaced) {
 class HomeModes : public ViewTest {
  protected:
   void SetUp() override {
-    machine().folder("/home/u/.nvm/versions").folder("/home/u/.cargo/bin").file("/home/u/.npmrc").folder("/home/u/.ssh");
+    machine()
+        .folder("/home/u/.nvm/versions")
+        .folder("/home/u/.cargo/bin")
+        .file("/home/u/.npmrc")
+        .folder("/home/u/.ssh");
     machine().file("/home/u/notes").folder("/home/other/data").file("/home/u/.nvm/token");
     machine().facts.toolchain_paths = {"/home/u/.cargo/bin", "/home/u/.nvm"};
     machine().facts.credential_paths = {"/home/u/.npmrc", "/home/u/.nvm/token", "/home/u/.ssh"};
@@ -229,7 +233,8 @@ TEST_F(ViewTest, R05_R06_R07_DeniedRootWithAllowedParts) {
   EXPECT_EQ(at(result, "/usr/bin/cat"), Access::ro);
   EXPECT_EQ(at(result, "/opt"), Access::hidden);
   EXPECT_EQ(at(result, "/home/u/.bashrc"), Access::private_) << "an empty home, not the host's";
-  EXPECT_THAT(shape(result), Contains("/bin=ro</usr/bin")) << "the link /bin is hidden with the root, so it gets a name";
+  EXPECT_THAT(shape(result), Contains("/bin=ro</usr/bin"))
+      << "the link /bin is hidden with the root, so it gets a name";
   EXPECT_EQ(result.entries.front().path, "/");
   EXPECT_EQ(result.entries.front().access, Access::hidden);
   allow_write({"/srv/T"});
@@ -408,8 +413,9 @@ class OwnFiles : public ViewTest {
 };
 
 TEST_F(OwnFiles, StayOutOfReachWhateverIsAllowed) {
-  for (const json& list : {json{"~"}, json{"~/.config"}, json{"~/.config/exechost"}, json{"~/.config/exechost/plugins"}, json{"/"},
-                           json{"~/.local/state/exechost"}, json{"~", "~/.config/exechost/plugins", "~/.local/state/exechost"}}) {
+  for (const json& list :
+       {json{"~"}, json{"~/.config"}, json{"~/.config/exechost"}, json{"~/.config/exechost/plugins"}, json{"/"},
+        json{"~/.local/state/exechost"}, json{"~", "~/.config/exechost/plugins", "~/.local/state/exechost"}}) {
     allow_write(list).allow_read(list);
     const View result = view();
     for (const char* path : {"/home/u/.config/exechost", "/home/u/.config/exechost/plugins/x.so"}) {
@@ -493,8 +499,11 @@ TEST_F(ViewTest, WithoutAHomeATildeIsNotTheRoot) {
 
 TEST(ConfinementRules, FollowTheView) {
   View view;
-  view.entries = {{"/", Access::ro, "", 0, ""}, {"/home", Access::hidden, "", 0, ""}, {"/home/u", Access::private_, "", 1, ""},
-                  {"/home/u/ws", Access::rw, "", 0, ""}, {"/x", Access::masked, "", 0, ""}};
+  view.entries = {{"/", Access::ro, "", 0, ""},
+                  {"/home", Access::hidden, "", 0, ""},
+                  {"/home/u", Access::private_, "", 1, ""},
+                  {"/home/u/ws", Access::rw, "", 0, ""},
+                  {"/x", Access::masked, "", 0, ""}};
   Resources resources;
   resources.pids = 7;
   const Confinement user = make_confinement(view, resources, 1000);
@@ -515,9 +524,9 @@ TEST(Paths, AreExpandedLexically) {
     const char* given;
     const char* expanded;
   };
-  for (const Row& row : {Row{"/a/./b/../c/", "/a/c"}, Row{"x", "/base/x"}, Row{".", "/base"}, Row{"..", "/"}, Row{"~", "/home/u"},
-                         Row{"~/x", "/home/u/x"}, Row{"~x", "/base/~x"}, Row{"//a//b", "/a/b"}, Row{"/", "/"}, Row{"/..", "/"},
-                         Row{"", "/base"}, Row{"~/../..", "/"}}) {
+  for (const Row& row : {Row{"/a/./b/../c/", "/a/c"}, Row{"x", "/base/x"}, Row{".", "/base"}, Row{"..", "/"},
+                         Row{"~", "/home/u"}, Row{"~/x", "/home/u/x"}, Row{"~x", "/base/~x"}, Row{"//a//b", "/a/b"},
+                         Row{"/", "/"}, Row{"/..", "/"}, Row{"", "/base"}, Row{"~/../..", "/"}}) {
     EXPECT_EQ(expand_path(row.given, "/base", "/home/u"), row.expanded) << row.given;
   }
   EXPECT_TRUE(is_at_or_below("/a", "/a"));

@@ -20,9 +20,18 @@ class RefusedWorkspace : public ::testing::TestWithParam<Refused> {
  protected:
   Planned make() const {
     Planned planned;
-    planned.machine.folder("/home/other/x").folder("/srv/data").folder("/proc/1").folder("/sys/kernel").folder("/dev/pts");
-    planned.machine.folder("/data/homes/u2").folder("/home/u/.config/exechost/plugins").folder("/home/u/.local/state/exechost/log");
-    planned.machine.file("/home/u/file").folder("/srv/app/prefix/bin").link("/home/u/tohome", "/home/u").link("/rootlink", "/");
+    planned.machine.folder("/home/other/x")
+        .folder("/srv/data")
+        .folder("/proc/1")
+        .folder("/sys/kernel")
+        .folder("/dev/pts");
+    planned.machine.folder("/data/homes/u2")
+        .folder("/home/u/.config/exechost/plugins")
+        .folder("/home/u/.local/state/exechost/log");
+    planned.machine.file("/home/u/file")
+        .folder("/srv/app/prefix/bin")
+        .link("/home/u/tohome", "/home/u")
+        .link("/rootlink", "/");
     planned.machine.facts.own_paths = {"/home/u/.config/exechost", "/srv/app/prefix/bin"};
     planned.machine.facts.own_private_paths = {"/home/u/.local/state/exechost"};
     planned.machine.facts.environment_home = "/data/homes/u2";
@@ -42,7 +51,8 @@ TEST_P(RefusedWorkspace, NamesFolderAndRule) {
 
 TEST_P(RefusedWorkspace, IsAllowedOnlyByItsExactName) {
   Planned planned = make();
-  planned.settings.set("dangerously_allow_workspace", {"/somewhere/else", std::string(GetParam().workspace) + "/below"});
+  planned.settings.set("dangerously_allow_workspace",
+                       {"/somewhere/else", std::string(GetParam().workspace) + "/below"});
   EXPECT_FALSE(planned.plan());
   planned.settings.set("dangerously_allow_workspace", nlohmann::json::array({GetParam().workspace}));
   const auto plan = planned.plan();
@@ -54,27 +64,30 @@ TEST_P(RefusedWorkspace, IsAllowedOnlyByItsExactName) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, RefusedWorkspace,
-    ::testing::Values(Refused{"Root", "/", "whole system", true}, Refused{"RootThroughALink", "/rootlink", "whole system", true},
-                      Refused{"TopLevel", "/opt", "top-level", true}, Refused{"Tmp", "/tmp", "top-level", true},
-                      Refused{"TheHome", "/home/u", "home folder", true}, Refused{"HomeThroughALink", "/home/u/tohome", "home folder", true},
-                      Refused{"AllHomes", "/home", "home folder", true}, Refused{"AnotherHome", "/home/other", "home folder", true},
-                      Refused{"RootsHome", "/root", "home folder", true},
-                      Refused{"TheEnvironmentsHome", "/data/homes/u2", "home folder", true},
-                      Refused{"AboveTheEnvironmentsHome", "/data/homes", "contains the home folder", true},
-                      Refused{"AboveOwnPrograms", "/srv/app", "ExecHost's own", true},
-                      Refused{"AboveOwnProgramsDirectly", "/srv/app/prefix", "ExecHost's own", true},
-                      Refused{"AboveOwnSettings", "/home/u/.config", "ExecHost's own", true},
-                      Refused{"AboveOwnState", "/home/u/.local/state", "ExecHost's own", true},
-                      Refused{"OwnSettings", "/home/u/.config/exechost", "ExecHost's own", false},
-                      Refused{"BelowOwnSettings", "/home/u/.config/exechost/plugins", "ExecHost's own", false},
-                      Refused{"BelowOwnState", "/home/u/.local/state/exechost/log", "ExecHost's own", false},
-                      Refused{"Proc", "/proc/1", "/proc", false}, Refused{"Sys", "/sys/kernel", "/sys", false},
-                      Refused{"Dev", "/dev/pts", "/dev", false}, Refused{"Missing", "/srv/none", "does not exist", false},
-                      Refused{"AFile", "/home/u/file", "not a folder", false}),
+    ::testing::Values(
+        Refused{"Root", "/", "whole system", true}, Refused{"RootThroughALink", "/rootlink", "whole system", true},
+        Refused{"TopLevel", "/opt", "top-level", true}, Refused{"Tmp", "/tmp", "top-level", true},
+        Refused{"TheHome", "/home/u", "home folder", true},
+        Refused{"HomeThroughALink", "/home/u/tohome", "home folder", true},
+        Refused{"AllHomes", "/home", "home folder", true}, Refused{"AnotherHome", "/home/other", "home folder", true},
+        Refused{"RootsHome", "/root", "home folder", true},
+        Refused{"TheEnvironmentsHome", "/data/homes/u2", "home folder", true},
+        Refused{"AboveTheEnvironmentsHome", "/data/homes", "contains the home folder", true},
+        Refused{"AboveOwnPrograms", "/srv/app", "ExecHost's own", true},
+        Refused{"AboveOwnProgramsDirectly", "/srv/app/prefix", "ExecHost's own", true},
+        Refused{"AboveOwnSettings", "/home/u/.config", "ExecHost's own", true},
+        Refused{"AboveOwnState", "/home/u/.local/state", "ExecHost's own", true},
+        Refused{"OwnSettings", "/home/u/.config/exechost", "ExecHost's own", false},
+        Refused{"BelowOwnSettings", "/home/u/.config/exechost/plugins", "ExecHost's own", false},
+        Refused{"BelowOwnState", "/home/u/.local/state/exechost/log", "ExecHost's own", false},
+        Refused{"Proc", "/proc/1", "/proc", false}, Refused{"Sys", "/sys/kernel", "/sys", false},
+        Refused{"Dev", "/dev/pts", "/dev", false}, Refused{"Missing", "/srv/none", "does not exist", false},
+        Refused{"AFile", "/home/u/file", "not a folder", false}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Workspace, OrdinaryFoldersAreAccepted) {
-  for (const char* path : {"/home/u/ws", "/srv/project", "/tmp/build", "/var/tmp/x", "/dev/shm/x", "/run/x", "/root/project"}) {
+  for (const char* path :
+       {"/home/u/ws", "/srv/project", "/tmp/build", "/var/tmp/x", "/dev/shm/x", "/run/x", "/root/project"}) {
     Planned planned;
     planned.machine.folder(path);
     planned.machine.facts.workspace = path;
@@ -138,12 +151,12 @@ INSTANTIATE_TEST_SUITE_P(
     Table, StartFolder,
     ::testing::Values(Start{"Workspace", ".", "/home/u/ws"}, Start{"Relative", "sub", "/home/u/ws/sub"},
                       Start{"Dots", "sub/../sub/.", "/home/u/ws/sub"}, Start{"System", "/srv/visible", "/srv/visible"},
-                      Start{"Root", "/", "/"}, Start{"ThroughALink", "out", "/srv/visible"}, Start{"Tmp", "/tmp", "/tmp"},
-                      Start{"PrivateHome", "/home/u", "/home/u"}, Start{"Home", "~", "/home/u"},
-                      Start{"AllHomes", "/home", nullptr}, Start{"AnotherHome", "/home/other", nullptr},
-                      Start{"InTheHostsHome", "/home/u/other", nullptr}, Start{"Missing", "none", nullptr},
-                      Start{"AFile", "/srv/file", nullptr}, Start{"MissingInTmp", "/tmp/none", nullptr},
-                      Start{"NotUtf8", "/srv/\xff", nullptr}),
+                      Start{"Root", "/", "/"}, Start{"ThroughALink", "out", "/srv/visible"},
+                      Start{"Tmp", "/tmp", "/tmp"}, Start{"PrivateHome", "/home/u", "/home/u"},
+                      Start{"Home", "~", "/home/u"}, Start{"AllHomes", "/home", nullptr},
+                      Start{"AnotherHome", "/home/other", nullptr}, Start{"InTheHostsHome", "/home/u/other", nullptr},
+                      Start{"Missing", "none", nullptr}, Start{"AFile", "/srv/file", nullptr},
+                      Start{"MissingInTmp", "/tmp/none", nullptr}, Start{"NotUtf8", "/srv/\xff", nullptr}),
     [](const auto& test) { return test.param.name; });
 
 TEST(StartFolderSetting, IsUsedUnlessTheRequestHasItsOwn) {

@@ -4,7 +4,9 @@
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 
+#include <filesystem>
 #include <thread>
+#include <tuple>
 
 #include "core/base/clock.hpp"
 #include "core/plugin/loader.hpp"
@@ -254,53 +256,64 @@ struct Mood {
   const char* message;
 };
 
-class Moods : public ::testing::TestWithParam<Mood> {
+// The first is built as we are, the second with clang and libc++.
+class Moods : public ::testing::TestWithParam<std::tuple<const char*, Mood>> {
  protected:
-  void expect(const CallOutcome& outcome, Phase phase, FailureKind own_kind) {
-    const Mood& mood = GetParam();
+  void SetUp() override {
+    if (!std::filesystem::exists(test::good_plugin(id()))) GTEST_SKIP() << "clang++ with libc++ is not installed";
+  }
+  static std::string id() { return std::get<0>(GetParam()); }
+  static void expect(const CallOutcome& outcome, Phase phase, FailureKind own_kind) {
+    const Mood& mood = std::get<1>(GetParam());
     EXPECT_EQ(outcome.status, EH_FAILED);
     EXPECT_EQ(outcome.failure.kind, std::string_view(mood.name) == "fail" ? own_kind : mood.kind);
     EXPECT_EQ(outcome.failure.phase, phase);
     EXPECT_THAT(outcome.failure.message, HasSubstr(mood.message));
   }
-  static std::string settings(const char* function) { return nlohmann::json{{function, GetParam().name}}.dump(); }
+  static std::string settings(const char* function) {
+    return nlohmann::json{{function, std::get<1>(GetParam()).name}}.dump();
+  }
 };
 INSTANTIATE_TEST_SUITE_P(
     All, Moods,
-    ::testing::Values(Mood{"fail", FailureKind::unavailable, "told to fail"},
-                      Mood{"throw", FailureKind::protocol_error, "unhandled exception: told to throw"},
-                      Mood{"throw_int", FailureKind::protocol_error,
-                           "unhandled exception: of a type unlike std::exception"},
-                      Mood{"bad_alloc", FailureKind::protocol_error, "unhandled exception: out of memory"}),
-    [](const auto& instance) { return std::string(instance.param.name); });
+    ::testing::Combine(
+        ::testing::Values("moody", "moody_libcxx"),
+        ::testing::Values(Mood{"fail", FailureKind::unavailable, "told to fail"},
+                          Mood{"throw", FailureKind::protocol_error, "unhandled exception: told to throw"},
+                          Mood{"throw_int", FailureKind::protocol_error,
+                               "unhandled exception: of a type unlike std::exception"},
+                          Mood{"bad_alloc", FailureKind::protocol_error, "unhandled exception: out of memory"})),
+    [](const auto& instance) {
+      return std::string(std::get<0>(instance.param)) + "_" + std::get<1>(instance.param).name;
+    });
 
 TEST_P(Moods, InCreate) {
-  const Made made("moody", settings("create"));
+  const Made made(id(), settings("create"));
   expect(made.outcome, Phase::provision, FailureKind::unavailable);
   EXPECT_EQ(made.backend, nullptr);
 }
 
 TEST_P(Moods, InProbe) {
-  Made made("moody", settings("probe"));
+  Made made(id(), settings("probe"));
   Call call("test", Phase::provision, {});
   expect(call.finish(made.backend->probe(made.backend->self, call.call())), Phase::provision, FailureKind::unavailable);
 }
 
 TEST_P(Moods, InOpen) {
-  Made made("moody", settings("open"));
+  Made made(id(), settings("open"));
   expect(made.open(), Phase::provision, FailureKind::provision_failed);
   EXPECT_EQ(made.environment, nullptr);
 }
 
 TEST_P(Moods, InReap) {
-  Made made("moody", settings("reap"));
+  Made made(id(), settings("reap"));
   Call call("test", Phase::cleanup, {});
   expect(call.finish(made.backend->reap(made.backend->self, to_eh("{}"), call.call())), Phase::cleanup,
          FailureKind::unavailable);
 }
 
 TEST_P(Moods, InSpawn) {
-  Made made("moody", settings("spawn"));
+  Made made(id(), settings("spawn"));
   ASSERT_EQ(made.open().status, EH_OK);
   {
     const Running running(made.environment, {"/bin/true"});
@@ -311,7 +324,7 @@ TEST_P(Moods, InSpawn) {
 }
 
 TEST_P(Moods, InWait) {
-  Made made("moody", settings("wait"));
+  Made made(id(), settings("wait"));
   ASSERT_EQ(made.open().status, EH_OK);
   {
     const Running running(made.environment, {"/bin/true"});
@@ -326,7 +339,7 @@ TEST_P(Moods, InWait) {
 }
 
 TEST_P(Moods, InCloseLeaveTheEnvironmentForAnotherAttempt) {
-  Made made("moody", settings("close"));
+  Made made(id(), settings("close"));
   ASSERT_EQ(made.open().status, EH_OK);
   expect(made.close(), Phase::cleanup, FailureKind::unavailable);
   EXPECT_EQ(made.close().status, EH_OK);

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,15 +45,16 @@ class SmallHost {
     };
     table_.process_pidfd = [](void* context, eh_process process) { return self(context).at(process).pidfd.get(); };
     table_.process_wait = [](void* context, eh_process process, std::int32_t* status) -> eh_status {
-      int raw = 0;
       Child& child = self(context).at(process);
-      if (child.reaped || ::waitpid(child.pid, &raw, WNOHANG) != child.pid) return EH_PENDING;
+      if (!child.reaped && ::waitpid(child.pid, &child.status, WNOHANG) != child.pid) return EH_PENDING;
       child.reaped = true;
-      *status = raw;
+      *status = child.status;
       return EH_OK;
     };
     table_.process_signal = [](void* context, eh_process process, std::int32_t number) -> std::int32_t {
-      return ::kill(self(context).at(process).pid, number) == 0 ? 0 : -errno;
+      const Child& child = self(context).at(process);
+      if (child.reaped) return -ESRCH;
+      return ::kill(child.pid, number) == 0 ? 0 : -errno;
     };
     table_.process_release = [](void* context, eh_process process) { self(context).release(process); };
   }
@@ -74,6 +75,7 @@ class SmallHost {
   struct Child {
     pid_t pid = -1;
     UniqueFd pidfd;
+    int status = 0;
     bool reaped = false;
   };
 
@@ -135,7 +137,7 @@ class SmallHost {
       call.fail(call.context, &failure);
       return EH_FAILED;
     }
-    child.pidfd.reset(::pidfd_open(child.pid, 0));
+    child.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
     out = ++last_;
     children_.emplace(out, std::move(child));
     return EH_OK;

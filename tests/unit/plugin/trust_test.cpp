@@ -23,7 +23,9 @@ class Trust : public ::testing::Test {
     EXPECT_EQ(opened.error().kind, FailureKind::unavailable);
     EXPECT_THAT(opened.error().message, HasSubstr("\"" + names + "\""));
     EXPECT_THAT(opened.error().message, HasSubstr(rule));
-    if (error_number != 0) EXPECT_EQ(opened.error().error_number, error_number);
+    if (error_number != 0) {
+      EXPECT_EQ(opened.error().error_number, error_number);
+    }
   }
 
   TempFolder root_;

@@ -132,7 +132,7 @@ TEST(SdkHost, StartsProcesses) {
   const Outcome<int> status = process->wait(call.call);
   ASSERT_TRUE(status);
   EXPECT_EQ(WEXITSTATUS(*status), 5);
-  EXPECT_FALSE(process->try_wait());
+  EXPECT_EQ(process->try_wait(), *status);
   process->reset();
   EXPECT_EQ(small.running(), 0U);
 }

@@ -128,4 +128,4 @@ class MoodyBackend final : public sdk::Backend {
 
 }  // namespace
 
-EXECHOST_PLUGIN(MoodyBackend, "moody", "1.0.0");
+EXECHOST_PLUGIN(MoodyBackend, VICTIM_ID, "1.0.0");

@@ -1,10 +1,11 @@
 // A complete backend without isolation: each command is a process of this machine, started by the
 // host. The keeper's tests run commands in it; docs/writing-a-backend.md explains it.
 #include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -32,18 +33,45 @@ pid_t group_of(int pidfd) {
 
 class PlainExecution final : public sdk::Execution {
  public:
-  explicit PlainExecution(sdk::Process process) : process_(std::move(process)), group_(group_of(process_.pidfd())) {}
+  PlainExecution(sdk::Process process, sdk::Fd started, sdk::Fd events)
+      : process_(std::move(process)),
+        started_(std::move(started)),
+        events_(std::move(events)),
+        group_(group_of(process_.pidfd())) {}
   ~PlainExecution() override { PlainExecution::signal(SIGKILL); }
 
-  int event_fd() override { return process_.pidfd(); }
+  // Two things can be new: that it has started, which is so at once, and that it has ended.
+  static sdk::Outcome<std::unique_ptr<sdk::Execution>> follow(sdk::Process process) {
+    sdk::Fd started(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+    sdk::Fd events(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event readable{};
+    readable.events = EPOLLIN;
+    if (!started || !events || ::epoll_ctl(events.get(), EPOLL_CTL_ADD, started.get(), &readable) != 0 ||
+        ::epoll_ctl(events.get(), EPOLL_CTL_ADD, process.pidfd(), &readable) != 0) {
+      sdk::Failure failure;
+      failure.kind = sdk::Kind::spawn_failed;
+      failure.phase = sdk::Phase::spawn;
+      failure.error_number = errno;
+      failure.step = "epoll";
+      failure.message = "the process can't be watched";
+      return failure;
+    }
+    return std::unique_ptr<sdk::Execution>(
+        std::make_unique<PlainExecution>(std::move(process), std::move(started), std::move(events)));
+  }
+
+  int event_fd() override { return events_.get(); }
 
   sdk::Outcome<std::optional<sdk::Event>> wait(const sdk::Call& /*call*/) override {
-    if (!std::exchange(start_told_, true)) return std::optional<sdk::Event>(sdk::Event{});
+    if (started_) {
+      started_.reset();  // closing takes it out of the epoll set
+      return std::optional<sdk::Event>(sdk::Event{});
+    }
     pollfd ended{process_.pidfd(), POLLIN, 0};
     if (::poll(&ended, 1, 0) != 1) return std::optional<sdk::Event>();
 
     const std::lock_guard lock(mutex_);
-    // While it has not been waited for, nobody else can get its id: now the group is surely ours.
+    // As long as it has not been waited for, nobody else can get its id: the group is surely ours.
     if (group_ > 1) ::kill(-group_, SIGKILL);
     group_ = -1;
     const std::optional<int> status = process_.try_wait();
@@ -62,7 +90,8 @@ class PlainExecution final : public sdk::Execution {
 
  private:
   sdk::Process process_;
-  bool start_told_ = false;
+  sdk::Fd started_;  // empty: told
+  sdk::Fd events_;
   std::mutex mutex_;  // signal() comes from any thread
   pid_t group_;       // -1: it has ended
 };
@@ -81,7 +110,7 @@ class PlainEnvironment final : public sdk::Environment {
     if (request.has_guest()) spec.descriptors.push_back(request.control_fd());  // becomes 3
     sdk::Outcome<sdk::Process> process = host_.spawn(spec, call);
     if (!process) return process.failure();
-    return std::unique_ptr<sdk::Execution>(std::make_unique<PlainExecution>(std::move(*process)));
+    return PlainExecution::follow(std::move(*process));
   }
 
   // A process is all there ever is of it, and the host has released every execution.

@@ -2,6 +2,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "exechost/plugin.h"
 
@@ -10,14 +13,14 @@ static eh_str text(const char* c) {
   return s;
 }
 
-static eh_status out_of_memory(const eh_call* call, eh_phase phase) {
+static eh_status failed(const eh_call* call, eh_phase phase, int32_t error_number, const char* message) {
   eh_failure failure;
   memset(&failure, 0, sizeof failure);
   failure.struct_size = sizeof failure;
   failure.kind = EH_UNAVAILABLE;
   failure.phase = phase;
-  failure.error_number = ENOMEM;
-  failure.message = text("out of memory");
+  failure.error_number = error_number;
+  failure.message = text(message);
   call->fail(call->context, &failure);
   return EH_FAILED;
 }
@@ -27,12 +30,11 @@ typedef struct execution {
   const eh_host* host;
   eh_process process;
   int start_told;
+  int started; /* readable at once: that it has started is news */
+  int events;  /* epoll of `started` and the pidfd */
 } execution;
 
-static int32_t execution_event_fd(void* self) {
-  execution* e = self;
-  return e->host->process_pidfd(e->host->context, e->process);
-}
+static int32_t execution_event_fd(void* self) { return ((execution*)self)->events; }
 
 static eh_status execution_wait(void* self, const eh_call* call, eh_event* event) {
   execution* e = self;
@@ -40,6 +42,7 @@ static eh_status execution_wait(void* self, const eh_call* call, eh_event* event
   (void)call;
   if (!e->start_told) {
     e->start_told = 1;
+    (void)epoll_ctl(e->events, EPOLL_CTL_DEL, e->started, NULL);
     event->kind = EH_EVENT_STARTED;
     return EH_OK;
   }
@@ -56,7 +59,9 @@ static int32_t execution_signal(void* self, int32_t signal_number) {
 
 static void execution_release(void* self) {
   execution* e = self;
-  e->host->process_release(e->host->context, e->process);
+  if (e->process != 0) e->host->process_release(e->host->context, e->process);
+  if (e->started >= 0) close(e->started);
+  if (e->events >= 0) close(e->events);
   free(e);
 }
 
@@ -65,13 +70,20 @@ typedef struct environment {
   const eh_host* host;
 } environment;
 
+static int watch(int events, int fd) {
+  struct epoll_event readable;
+  memset(&readable, 0, sizeof readable);
+  readable.events = EPOLLIN;
+  return epoll_ctl(events, EPOLL_CTL_ADD, fd, &readable);
+}
+
 static eh_status environment_spawn(void* self, const eh_spawn* request, const eh_call* call, const eh_execution** out) {
   environment* e = self;
   int32_t descriptors[4];
   eh_process_spec spec;
   eh_status status;
   execution* made = calloc(1, sizeof *made);
-  if (made == NULL) return out_of_memory(call, EH_PHASE_SPAWN);
+  if (made == NULL) return failed(call, EH_PHASE_SPAWN, ENOMEM, "out of memory");
   descriptors[0] = request->stdin_fd;
   descriptors[1] = request->stdout_fd;
   descriptors[2] = request->stderr_fd;
@@ -86,10 +98,18 @@ static eh_status environment_spawn(void* self, const eh_spawn* request, const eh
   spec.descriptor_count = request->control_fd >= 0 ? 4 : 3;
   spec.working_directory = request->working_directory;
   made->host = e->host;
+  made->started = eventfd(1, EFD_CLOEXEC);
+  made->events = epoll_create1(EPOLL_CLOEXEC);
   status = e->host->spawn(e->host->context, &spec, call, &made->process);
   if (status != EH_OK) {
-    free(made);
+    execution_release(made);
     return status;
+  }
+  if (watch(made->events, made->started) != 0 ||
+      watch(made->events, e->host->process_pidfd(e->host->context, made->process)) != 0) {
+    int error = errno;
+    execution_release(made);
+    return failed(call, EH_PHASE_SPAWN, error, "the process can't be watched");
   }
   made->table.struct_size = sizeof made->table;
   made->table.self = made;
@@ -125,7 +145,7 @@ static eh_status backend_open(void* self, eh_str document, const eh_call* call, 
   backend* b = self;
   environment* made = calloc(1, sizeof *made);
   (void)document;
-  if (made == NULL) return out_of_memory(call, EH_PHASE_PROVISION);
+  if (made == NULL) return failed(call, EH_PHASE_PROVISION, ENOMEM, "out of memory");
   made->host = b->host;
   made->table.struct_size = sizeof made->table;
   made->table.self = made;
@@ -152,7 +172,7 @@ static eh_status backend_list(void* self, const eh_call* call) {
 static eh_status create(const eh_host* host, eh_str settings, const eh_call* call, const eh_backend** out) {
   backend* made = calloc(1, sizeof *made);
   (void)settings;
-  if (made == NULL) return out_of_memory(call, EH_PHASE_PROVISION);
+  if (made == NULL) return failed(call, EH_PHASE_PROVISION, ENOMEM, "out of memory");
   made->host = host;
   made->table.struct_size = sizeof made->table;
   made->table.self = made;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 namespace exechost::guest::test {
 
@@ -184,7 +184,9 @@ bool GuestProcess::pump_until(const char* what, Done done) {
 }
 
 bool GuestProcess::wait_for(MessageType type) {
-  return pump_until("a message", [&] { return find(type) != nullptr; });
+  pump_until("a message", [&] { return find(type) != nullptr || !control_; });
+  EXPECT_NE(find(type), nullptr) << "the guest is gone without a message " << static_cast<int>(type);
+  return find(type) != nullptr;
 }
 
 bool GuestProcess::wait_for_output(std::string_view text) {

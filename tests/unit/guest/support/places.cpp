@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -96,6 +96,10 @@ StagedPrograms::StagedPrograms() {
 
 StagedPrograms::~StagedPrograms() {
   std::error_code ignored;
+  // A test may have shut a folder, also against an ordinary user who runs the tests.
+  for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
+    if (entry.is_directory(ignored)) fs::permissions(entry.path(), fs::perms::owner_all, ignored);
+  }
   fs::remove_all(folder_, ignored);
 }
 

@@ -1,0 +1,37 @@
+// What an ExecHost was made with, worked out once: folders, environment, installation.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/host/installation.hpp"
+#include "core/settings/settings.hpp"
+#include "exechost/failure.hpp"
+#include "exechost/host.hpp"
+
+namespace exechost::host {
+
+// Immutable after make_context(); safe to read from any thread.
+struct Context {
+  KeeperPlacement placement = KeeperPlacement::child;
+  std::map<std::string, std::string> environment;
+  std::string process_cwd;  // when it was made
+  std::string workspace;    // of the options; empty: process_cwd
+  std::string system_dir;   // settings.json, managed.json
+  std::string user_dir;     // settings.json
+  std::string state_dir;
+  std::string cache_dir;
+  std::string runtime_dir;  // ledger, sockets
+  Result<Installation> installation;
+
+  std::string spill_dir() const { return state_dir + "/output"; }
+  std::string ledger_dir() const { return runtime_dir + "/ledger"; }
+  // ExecHost's own files that stay readable, and those that don't.
+  std::vector<std::string> own_paths() const;
+  std::vector<std::string> own_private_paths() const { return {state_dir, cache_dir, runtime_dir}; }
+};
+
+Context make_context(const HostOptions& options);
+
+}  // namespace exechost::host

@@ -1,0 +1,73 @@
+#include "core/host/host_core.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/base/clock.hpp"
+
+namespace exechost::host {
+namespace {
+
+ProbeCache::Outcome outcome_of(const keeper::Reply& reply, const std::string& backend) {
+  switch (reply.status) {
+    case keeper::ReplyStatus::ok: return plan::parse_probe(backend, reply.body);
+    case keeper::ReplyStatus::failed: return unexpected(reply.failure);
+    case keeper::ReplyStatus::timed_out:
+    case keeper::ReplyStatus::cancelled: break;
+  }
+  Failure failure;
+  failure.kind = FailureKind::unavailable;
+  failure.phase = Phase::plan;
+  failure.step = "probe";
+  failure.backend = backend;
+  failure.message = fmt::format("backend {} did not finish its probe within {} s", backend, ProbeCache::kProbe.count());
+  failure.hint = "try again, or choose another backend";
+  return unexpected(std::move(failure));
+}
+
+}  // namespace
+
+HostCore::HostCore(const HostOptions& options)
+    : context_(make_context(options)),
+      probes_([this](const keeper::PluginChoice& choice) { return begin_probe(choice); }),
+      planner_(context_, catalog_, probes_) {}
+
+HostCore::Engine& HostCore::engine() {
+  const std::lock_guard lock(mutex_);
+  if (!engine_) engine_ = std::make_unique<Engine>(context_);
+  return *engine_;
+}
+
+Reactor& HostCore::reactor() { return engine().reactor; }
+
+Result<std::shared_ptr<environment::KeeperPort>> HostCore::keeper() {
+  if (!context_.installation) return unexpected(context_.installation.error());
+  return engine().keepers.port();
+}
+
+bool HostCore::on_reactor_thread() {
+  const std::lock_guard lock(mutex_);
+  return engine_ && engine_->reactor.on_reactor_thread();
+}
+
+std::future<ProbeCache::Outcome> HostCore::begin_probe(const keeper::PluginChoice& choice) {
+  auto promise = std::make_shared<std::promise<ProbeCache::Outcome>>();
+  auto future = promise->get_future();
+  auto port = keeper();
+  if (!port) {
+    promise->set_value(unexpected(port.error()));
+    return future;
+  }
+  keeper::ProbeRequest request;
+  request.plugin = choice;
+  request.deadline_ns = deadline_after(ProbeCache::kProbe);
+  reactor().post([port = std::move(*port), request = std::move(request), promise = std::move(promise)] {
+    port->probe(request, [promise, backend = request.plugin.id](const keeper::Reply& reply) {
+      promise->set_value(outcome_of(reply, backend));
+    });
+  });
+  return future;
+}
+
+}  // namespace exechost::host

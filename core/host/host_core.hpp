@@ -1,0 +1,52 @@
+// The parts of an ExecHost that outlive a request: reactor and keeper (made at first need), what
+// is known about plugins, and the planner over them.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <mutex>
+
+#include "core/base/reactor.hpp"
+#include "core/host/context.hpp"
+#include "core/host/keeper_service.hpp"
+#include "core/host/planner.hpp"
+#include "core/host/plugin_catalog.hpp"
+#include "core/host/probe_cache.hpp"
+#include "exechost/host.hpp"
+
+namespace exechost::host {
+
+// Safe to use from any thread. Destroyed only after everything it started has ended.
+class HostCore {
+ public:
+  explicit HostCore(const HostOptions& options);
+  HostCore(const HostCore&) = delete;
+  HostCore& operator=(const HostCore&) = delete;
+
+  const Context& context() const { return context_; }
+  Planner& planner() { return planner_; }
+  ProbeCache& probes() { return probes_; }
+  Reactor& reactor();
+  // Not on the reactor thread: starting a keeper takes time.
+  Result<std::shared_ptr<environment::KeeperPort>> keeper();
+  // Whether this is the reactor's thread, where nothing may wait (an output callback's).
+  bool on_reactor_thread();
+
+ private:
+  struct Engine {
+    explicit Engine(const Context& context) : keepers(context, reactor) {}
+    Reactor reactor;
+    KeeperService keepers;
+  };
+  Engine& engine();
+  std::future<ProbeCache::Outcome> begin_probe(const keeper::PluginChoice& choice);
+
+  Context context_;
+  PluginCatalog catalog_;
+  ProbeCache probes_;
+  Planner planner_;
+  std::mutex mutex_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace exechost::host

@@ -1,0 +1,63 @@
+// One request on its way after planning: the chosen backend, then others as far as the failure
+// contract and the settings allow. Each candidate gets a plan of its own; nothing that may have
+// started is run again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/reactor.hpp"
+#include "core/environment/keeper_port.hpp"
+#include "core/execution/execution.hpp"
+#include "core/host/execution_state.hpp"
+#include "core/host/planner.hpp"
+#include "core/plan/plan.hpp"
+#include "exechost/exec_result.hpp"
+#include "exechost/request.hpp"
+
+namespace exechost::host {
+
+struct RequestContext {
+  Request request;
+  Prepared prepared;
+  plan::Plan plan;  // the first
+  std::shared_ptr<environment::KeeperPort> keeper;
+  std::string guest_program;
+  std::string spill_dir;
+  execution::StreamsSpec streams;
+  std::int64_t began_ns = 0;
+  std::chrono::microseconds planning{0};
+};
+
+// Reactor thread only.
+class RequestRun : public std::enable_shared_from_this<RequestRun> {
+ public:
+  RequestRun(Reactor& reactor, std::shared_ptr<ExecutionState> state, RequestContext context);
+  // `done` is called once, after the state has its result.
+  void start(std::function<void()> done);
+
+ private:
+  void attempt(plan::Plan plan);
+  void ended(const std::shared_ptr<const plan::Plan>& plan, ExecResult result);
+  bool try_another(const std::shared_ptr<const plan::Plan>& plan, const ExecResult& result);
+  void finish(const plan::Plan& plan, ExecResult result);
+
+  Reactor& reactor_;
+  std::shared_ptr<ExecutionState> state_;
+  RequestContext context_;
+  std::int64_t deadline_ns_;
+  std::vector<Attempt> attempts_;
+  std::map<std::string, std::chrono::microseconds> earlier_phases_;
+  std::function<void()> done_;
+};
+
+// The failures after which another backend may be tried, if nothing has started.
+bool allows_fallback(const ExecResult& result);
+
+// A result for a request that failed before anything was done.
+ExecResult failed_result(const Failure& failure, std::int64_t began_ns);
+
+}  // namespace exechost::host

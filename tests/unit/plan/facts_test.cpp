@@ -1,0 +1,254 @@
+// Looks at real files below a temporary folder.
+#include "core/plan/facts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/plan/machine.hpp"
+#include "core/plan/paths.hpp"
+#include "tests/unit/plan/support.hpp"
+
+namespace exechost::plan::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class FactsTest : public ::testing::Test {
+ protected:
+  FactsTest() {
+    std::string name = (fs::canonical(fs::temp_directory_path()) / "plan-facts-XXXXXX").string();
+    root_ = ::mkdtemp(name.data());
+  }
+  ~FactsTest() override {
+    std::error_code ignored;
+    fs::remove_all(root_, ignored);
+  }
+  FactsTest(const FactsTest&) = delete;
+  FactsTest& operator=(const FactsTest&) = delete;
+
+  std::string path(const std::string& name) const { return join_path(root_, name); }
+  void folder(const std::string& name) const { fs::create_directories(path(name)); }
+  void file(const std::string& name) const {
+    fs::create_directories(parent_of(path(name)));
+    std::ofstream(path(name)) << "x";
+  }
+  void link(const std::string& name, const std::string& target) const {
+    fs::create_directories(parent_of(path(name)));
+    fs::create_symlink(target, path(name));
+  }
+  std::string root_;
+};
+
+TEST_F(FactsTest, PathsAreResolvedAndLinksRemembered) {
+  folder("real/sub");
+  link("link", "real");
+  link("second", path("link"));
+  const PathFact fact = inspect_path(path("second/sub"));
+  EXPECT_EQ(fact.kind, FileKind::folder);
+  EXPECT_EQ(fact.resolved, path("real/sub"));
+  EXPECT_EQ(fact.landing, path("real/sub"));
+  EXPECT_FALSE(fact.is_link);
+  EXPECT_THAT(fact.links, ElementsAre(path("second"), path("link")));
+  EXPECT_TRUE(inspect_path(path("second")).is_link);
+}
+
+TEST_F(FactsTest, MissingPathsHaveAPlaceWhereTheyWouldBeMade) {
+  folder("real");
+  link("link", "real");
+  const PathFact fact = inspect_path(path("link/a/b"));
+  EXPECT_EQ(fact.kind, FileKind::missing);
+  EXPECT_EQ(fact.resolved, "");
+  EXPECT_EQ(fact.landing, path("real/a/b"));
+}
+
+TEST_F(FactsTest, BrokenAndCircularLinksAreMissing) {
+  link("broken", "nowhere");
+  link("a", "b");
+  link("b", "a");
+  EXPECT_EQ(inspect_path(path("broken")).kind, FileKind::missing);
+  EXPECT_EQ(inspect_path(path("broken")).landing, path("nowhere"));
+  EXPECT_TRUE(inspect_path(path("broken")).is_link);
+  EXPECT_EQ(inspect_path(path("a")).kind, FileKind::missing);
+  EXPECT_LE(inspect_path(path("a")).links.size(), 41U);
+}
+
+TEST_F(FactsTest, AFileIsNoFolderOnTheWay) {
+  file("f");
+  EXPECT_EQ(inspect_path(path("f")).kind, FileKind::regular);
+  EXPECT_EQ(inspect_path(path("f/x")).kind, FileKind::missing);
+}
+
+TEST_F(FactsTest, ToolchainsComeFromPathAndVariables) {
+  const std::string home = path("home");
+  file("home/.nvm/versions/node/v20/bin/node");
+  folder("home/.nvm/versions/node/v20/lib");
+  file("home/.cargo/bin/cargo");
+  file("home/.cargo/credentials.toml");
+  folder("home/.rustup/toolchains");
+  file("home/.pyenv/shims/python");
+  file("home/go/bin/tool");
+  file("home/.local/share/tool/versions/1.0");
+  file("home/.local/share/pipx/venvs/black/bin/black");
+  file("home/.local/share/pipx/venvs/black/pyvenv.cfg");
+  link("home/.local/bin/tool", path("home/.local/share/tool/versions/1.0"));
+  link("home/.local/bin/black", "../share/pipx/venvs/black/bin/black");
+  folder("home/documents");
+  const std::map<std::string, std::string> environment{
+      {"PATH",
+       fmt::format("/usr/bin:relative:{0}/.nvm/versions/node/v20/bin:{0}/.cargo/bin:{0}/.local/bin:{0}:{0}/none",
+                   home)},
+      {"PYENV_ROOT", home + "/.pyenv"},
+      {"GOPATH", home + "/go"},
+      {"SDKMAN_DIR", home + "/none"},
+      {"JAVA_HOME", "/usr/lib/jvm"},
+      {"NVM_DIR", "relative"},
+      {"UNRELATED_DIR", home + "/documents"}};
+  const std::vector<std::string> credentials = find_credentials(environment, {home}, 1000);
+  EXPECT_THAT(
+      find_toolchains(environment, {home}, credentials),
+      ::testing::UnorderedElementsAre(home + "/.nvm/versions/node/v20", home + "/.cargo/bin", home + "/.rustup",
+                                      home + "/.local/bin", home + "/.local/share/tool/versions/1.0",
+                                      home + "/.local/share/pipx/venvs/black", home + "/.pyenv", home + "/go/bin"));
+}
+
+TEST_F(FactsTest, ToolchainsAreNeverAHomeOrACredential) {
+  const std::string home = path("home");
+  folder("home/.ssh/bin");
+  folder("home/.config");
+  const std::map<std::string, std::string> environment{{"PATH", home + ":" + root_ + ":" + home + "/.ssh/bin:/"},
+                                                       {"NVM_DIR", home},
+                                                       {"PYENV_ROOT", home + "/.config"},
+                                                       {"GOROOT", home + "/.ssh"}};
+  const std::vector<std::string> credentials = find_credentials(environment, {home}, 1000);
+  EXPECT_THAT(credentials, ElementsAre(home + "/.ssh"));
+  EXPECT_THAT(find_toolchains(environment, {home}, credentials), IsEmpty());
+}
+
+TEST_F(FactsTest, ALinkedToolchainKeepsItsNameAndItsTarget) {
+  const std::string home = path("home");
+  folder("data/pyenv");
+  folder("home");
+  link("home/.pyenv", path("data/pyenv"));
+  EXPECT_THAT(find_toolchains({{"PYENV_ROOT", home + "/.pyenv"}}, {home}, {}), ElementsAre(home + "/.pyenv"));
+}
+
+TEST_F(FactsTest, CredentialsAreFoundWhereTheyExist) {
+  const std::string home = path("home");
+  file("home/.npmrc");
+  folder("home/.aws");
+  file("home/.cargo/credentials");
+  file("dotfiles/netrc");
+  link("home/.netrc", path("dotfiles/netrc"));
+  EXPECT_THAT(find_credentials({}, {home}, 1000),
+              ::testing::UnorderedElementsAre(home + "/.npmrc", home + "/.aws", home + "/.cargo/credentials",
+                                              path("dotfiles/netrc")));
+  EXPECT_THAT(find_credentials({}, {}, 1000), IsEmpty());
+  if (fs::exists("/etc/shadow")) {
+    EXPECT_THAT(find_credentials({}, {}, 0), Contains("/etc/shadow"));
+  }
+}
+
+TEST_F(FactsTest, GatherAnswersWhatPlanningAsks) {
+  folder("ws/sub");
+  folder("ws/out");
+  folder("own");
+  link("ws-link", path("ws"));
+  FactQuery query;
+  query.workspace = path("ws-link");
+  query.process_cwd = "/";
+  query.cwd = "sub";
+  query.own_paths = {path("own"), path("own-missing")};
+  query.own_private_paths = {path("state")};
+  query.environment = {{"HOME", "/nonexistent"}, {"PATH", "/usr/bin"}};
+  SettingsBuilder settings;
+  settings.set("filesystem.allow_write", {"out", "/no/such"});
+  const auto facts = gather(settings.build(), query);
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_EQ(facts->uid, ::geteuid());
+  EXPECT_EQ(facts->workspace, path("ws-link"));
+  EXPECT_EQ(facts->path(facts->workspace).resolved, path("ws"));
+  EXPECT_EQ(facts->path(path("ws/sub")).kind, FileKind::folder);
+  EXPECT_EQ(facts->path(path("ws/out")).kind, FileKind::folder) << "relative to the resolved workspace";
+  EXPECT_EQ(facts->path("/no/such").kind, FileKind::missing);
+  EXPECT_EQ(facts->path("/never/asked").kind, FileKind::missing);
+  EXPECT_THAT(facts->own_paths, ElementsAre(path("own"), path("own-missing")));
+  EXPECT_THAT(facts->own_private_paths, ElementsAre(path("state")));
+  EXPECT_EQ(facts->environment, query.environment);
+  EXPECT_EQ(facts->platform, "linux");
+  EXPECT_FALSE(facts->hostname.empty());
+  EXPECT_EQ(facts->environment_home, "");
+}
+
+TEST_F(FactsTest, SettingsWorkspaceWinsOverTheDefault) {
+  folder("a");
+  folder("b");
+  FactQuery query;
+  query.workspace = path("a");
+  query.process_cwd = root_;
+  SettingsBuilder settings;
+  settings.set("workspace.path", "b");
+  EXPECT_EQ(gather(settings.build(), query)->workspace, path("b")) << "relative to where the process started";
+  query.workspace.clear();
+  EXPECT_EQ(gather(SettingsBuilder().build(), query)->workspace, root_);
+}
+
+TEST_F(FactsTest, AWorkspaceThatIsNotUtf8IsRefused) {
+  folder("\xff");
+  link("link", "\xff");
+  for (const char* name : {"\xff", "link"}) {
+    FactQuery query;
+    query.workspace = path(name);
+    query.process_cwd = "/";
+    const auto facts = gather(SettingsBuilder().build(), query);
+    ASSERT_FALSE(facts);
+    EXPECT_EQ(facts.error().kind, FailureKind::invalid_request);
+    EXPECT_THAT(facts.error().message, HasSubstr("UTF-8"));
+  }
+}
+
+TEST_F(FactsTest, AnotherHomeInTheEnvironmentIsNoticed) {
+  folder("home");
+  FactQuery query;
+  query.process_cwd = "/";
+  query.environment = {{"HOME", path("home")}};
+  EXPECT_EQ(gather(SettingsBuilder().build(), query)->environment_home, path("home"));
+}
+
+TEST_F(FactsTest, RealFactsMakeARealPlan) {
+  folder("ws/.git");
+  file("ws/.git/config");
+  FactQuery query;
+  query.workspace = path("ws");
+  query.process_cwd = "/";
+  query.environment = {{"PATH", "/usr/bin"}, {"HOME", "/root"}};
+  SettingsBuilder settings;
+  settings.set("filesystem.deny_write", {".git/config"});
+  const settings::Settings built = settings.build();
+  const auto facts = gather(built, query);
+  ASSERT_TRUE(facts);
+  Request request;
+  request.argv = {"true"};
+  const std::vector<BackendFacts> backends{bwrap()};
+  const auto plan = make_plan({request, built, backends, *facts});
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->view.deciding(path("ws/x"))->access, Access::rw);
+  EXPECT_EQ(plan->view.deciding(path("ws/.git/config"))->access, Access::ro);
+  EXPECT_EQ(plan->view.deciding("/tmp")->access, Access::private_);
+  for (const ViewEntry& entry : plan->view.entries) {
+    const std::string& source = entry.source.empty() ? entry.path : entry.source;
+    EXPECT_TRUE(fs::exists(source)) << source;
+  }
+}
+
+}  // namespace
+}  // namespace exechost::plan::testing
