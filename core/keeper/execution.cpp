@@ -97,9 +97,9 @@ void Execution::start(std::vector<UniqueFd> stdio) {
   auto inputs = std::make_shared<SpawnInputs>();
   inputs->stdio = std::move(stdio);
   inputs->guest_end = std::move(guest_end);
-  inputs->working_directory = request_.cwd;
   inputs->tty = request_.tty;
-  // With the guest the command itself is in the specification.
+  // With the guest the command itself, its environment and its folder are in the specification.
+  inputs->working_directory = guest_ ? "/" : request_.cwd;
   inputs->arguments = guest_ ? std::vector<std::string>{environment_->init, "exec"} : request_.argv;
   if (!guest_) inputs->variables = request_.variables;
 

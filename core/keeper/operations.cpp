@@ -102,6 +102,10 @@ void Operations::finish(Id id, CallResult result, const Done& done) {
   Ending ending = std::move(found->second.ending);
   operations_.erase(found);
   ending.result = std::move(result);
+  // A plugin can't tell whether the descriptor means the host or the deadline.
+  const bool gave_way =
+      ending.result.status == ReplyStatus::timed_out || ending.result.status == ReplyStatus::cancelled;
+  if (ending.stopped && gave_way) ending.result.status = ending.stop_status;
   done(std::move(ending));
   if (operations_.empty() && when_empty_) when_empty_();
 }
