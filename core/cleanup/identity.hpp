@@ -10,10 +10,10 @@
 namespace exechost::cleanup {
 
 struct Identity {
-  std::string machine;         // a UUID derived from /etc/machine-id (which itself is not to be spread)
-  std::string boot;            // /proc/sys/kernel/random/boot_id
-  std::uint64_t pid_ns = 0;    // inode of /proc/self/ns/pid; 0 when /proc is not there
-  int pid = 0;                 // of this process
+  std::string machine;          // a UUID derived from /etc/machine-id (which itself is not to be spread)
+  std::string boot;             // /proc/sys/kernel/random/boot_id
+  std::uint64_t pid_ns = 0;     // inode of /proc/self/ns/pid; 0 when /proc is not there
+  int pid = 0;                  // of this process
   std::uint64_t pid_start = 0;  // its start time in clock ticks since boot: pids are used again
 };
 

@@ -59,9 +59,9 @@ Result<UniqueFd> open_checked(const std::string& folder) {
     return unexpected(problem(fmt::format("the ledger's folder \"{}\" can't be examined", folder), errno, "stat"));
   }
   if (own.st_uid != ::geteuid()) {
-    return unexpected(problem(fmt::format("the ledger's folder \"{}\" belongs to user {}, not to user {}", folder,
-                                          own.st_uid, ::geteuid()),
-                              0, "owner", "remove it, or set XDG_RUNTIME_DIR to a folder of your own"));
+    return unexpected(problem(
+        fmt::format("the ledger's folder \"{}\" belongs to user {}, not to user {}", folder, own.st_uid, ::geteuid()),
+        0, "owner", "remove it, or set XDG_RUNTIME_DIR to a folder of your own"));
   }
   if ((own.st_mode & 077U) != 0) {
     return unexpected(problem(
@@ -71,8 +71,8 @@ Result<UniqueFd> open_checked(const std::string& folder) {
   const bool ours = above.st_uid == ::geteuid() || above.st_uid == 0;
   const bool open_to_others = (above.st_mode & 022U) != 0 && (above.st_mode & S_ISVTX) == 0;
   if (!ours || open_to_others) {
-    return unexpected(problem(fmt::format("the folder above \"{}\" (user {}, mode {:04o}) lets others replace it", folder,
-                                          above.st_uid, above.st_mode & 07777U),
+    return unexpected(problem(fmt::format("the folder above \"{}\" (user {}, mode {:04o}) lets others replace it",
+                                          folder, above.st_uid, above.st_mode & 07777U),
                               0, "parent", "set XDG_RUNTIME_DIR to a folder of your own"));
   }
   return fd;
@@ -165,9 +165,9 @@ Result<LedgerEntry> Ledger::add(const LedgerRecord& record) {
   if (!folder) return unexpected(folder.error());
   const std::string text = text_of(record);
   if (text.size() > kMaxEntryBytes) {
-    return unexpected(problem(fmt::format("the ledger entry of \"{}\" has {} bytes, more than {}", record.name, text.size(),
-                                          kMaxEntryBytes),
-                              0, "size"));
+    return unexpected(problem(
+        fmt::format("the ledger entry of \"{}\" has {} bytes, more than {}", record.name, text.size(), kMaxEntryBytes),
+        0, "size"));
   }
   // No name before the lock is held: whoever finds an entry with a free lock may remove what it names.
   UniqueFd fd(::openat(folder->get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));

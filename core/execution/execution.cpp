@@ -173,7 +173,7 @@ void Run::spawn() {
   keeper::SpawnRequest request;
   request.environment = lease_->environment;
   request.argv = plan.argv;
-  for (const auto& [name, value] : plan.environment) request.variables.push_back(name + "=" + value);
+  for (const auto& [name, value] : plan.environment) request.variables.push_back(fmt::format("{}={}", name, value));
   request.cwd = plan.cwd;
   request.tty = plan.tty;
   request.use_guest = use_guest_;

@@ -48,9 +48,9 @@ CallResult Backends::get(const PluginChoice& choice, const plugin::CallLimits& l
   }
   const std::string loaded_id = plugin::from_eh(library->plugin->table()->id);
   if (loaded_id != choice.id) {
-    return CallResult::failed(make_failure(FailureKind::unavailable, Phase::provision,
-                                           fmt::format("the plugin \"{}\" is \"{}\", not \"{}\"", choice.library, loaded_id, choice.id),
-                                           "load"));
+    return CallResult::failed(make_failure(
+        FailureKind::unavailable, Phase::provision,
+        fmt::format("the plugin \"{}\" is \"{}\", not \"{}\"", choice.library, loaded_id, choice.id), "load"));
   }
   return create(choice, limits, *library, backend);
 }
@@ -66,8 +66,9 @@ CallResult Backends::create(const PluginChoice& choice, const plugin::CallLimits
     });
     if (result.status != ReplyStatus::ok) return result;
     if (!is_whole(table)) {
-      Failure failure = make_failure(FailureKind::protocol_error, Phase::provision,
-                                     fmt::format("backend \"{}\" made a backend table with functions missing", choice.id), "create");
+      Failure failure =
+          make_failure(FailureKind::protocol_error, Phase::provision,
+                       fmt::format("backend \"{}\" made a backend table with functions missing", choice.id), "create");
       failure.backend = choice.id;
       return CallResult::failed(std::move(failure));
     }

@@ -51,9 +51,9 @@ ProcessState ChildProcess::try_wait(int& wait_status) {
 Result<void> ChildProcess::signal(int number) {
   if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0) == 0) return {};
   const int error = errno;
-  return unexpected(make_failure(FailureKind::environment_lost, Phase::run,
-                                 fmt::format("signal {} can't be sent to process {}: {}", number, pid_, std::strerror(error)),
-                                 "signal", error));
+  return unexpected(make_failure(
+      FailureKind::environment_lost, Phase::run,
+      fmt::format("signal {} can't be sent to process {}: {}", number, pid_, std::strerror(error)), "signal", error));
 }
 
 ChildProcess::~ChildProcess() {

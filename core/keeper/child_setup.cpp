@@ -15,7 +15,8 @@ namespace {
 void default_dispositions() {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
-  for (int number = 1; number < NSIG; ++number) ::sigaction(number, &action, nullptr);  // KILL, STOP and glibc's own refuse
+  for (int number = 1; number < NSIG; ++number)
+    ::sigaction(number, &action, nullptr);  // KILL, STOP and glibc's own refuse
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

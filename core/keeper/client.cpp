@@ -113,8 +113,8 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
   // ---- the end ----
 
   static Failure crashed(const std::string& how) {
-    return make_failure(FailureKind::plugin_crashed, Phase::run, fmt::format("the keeper is gone: {}", how), "keeper", 0,
-                        "the next run starts a new one");
+    return make_failure(FailureKind::plugin_crashed, Phase::run, fmt::format("the keeper is gone: {}", how), "keeper",
+                        0, "the next run starts a new one");
   }
 
   void close() {
@@ -163,7 +163,8 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
     const Ticket ticket = next++;
     executions.emplace(ticket, Running{std::move(handler)});
     auto descriptors = duplicate(body.stdio);
-    auto sent = descriptors ? send({ticket, body}, std::move(*descriptors)) : Result<void>(unexpected(descriptors.error()));
+    auto sent =
+        descriptors ? send({ticket, body}, std::move(*descriptors)) : Result<void>(unexpected(descriptors.error()));
     if (!sent) {
       reactor.post([self = shared_from_this(), ticket, failure = sent.error()] {
         const auto node = self->executions.extract(ticket);
@@ -183,9 +184,10 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
       duplicates.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
       if (!duplicates.back()) {
         const int error = errno;
-        return unexpected(make_failure(FailureKind::spawn_failed, Phase::spawn,
-                                       fmt::format("descriptor {} for the command can't be duplicated: {}", fd, std::strerror(error)),
-                                       "descriptors", error));
+        return unexpected(
+            make_failure(FailureKind::spawn_failed, Phase::spawn,
+                         fmt::format("descriptor {} for the command can't be duplicated: {}", fd, std::strerror(error)),
+                         "descriptors", error));
       }
     }
     return duplicates;
@@ -210,10 +212,18 @@ Client::~Client() {
   impl_->close();
 }
 
-Ticket Client::probe(const ProbeRequest& request, ReplyHandler handler) { return impl_->request(request, std::move(handler)); }
-Ticket Client::open(const OpenRequest& request, ReplyHandler handler) { return impl_->request(request, std::move(handler)); }
-Ticket Client::close(const CloseRequest& request, ReplyHandler handler) { return impl_->request(request, std::move(handler)); }
-Ticket Client::spawn(const SpawnRequest& request, EventHandler handler) { return impl_->spawn(request, std::move(handler)); }
+Ticket Client::probe(const ProbeRequest& request, ReplyHandler handler) {
+  return impl_->request(request, std::move(handler));
+}
+Ticket Client::open(const OpenRequest& request, ReplyHandler handler) {
+  return impl_->request(request, std::move(handler));
+}
+Ticket Client::close(const CloseRequest& request, ReplyHandler handler) {
+  return impl_->request(request, std::move(handler));
+}
+Ticket Client::spawn(const SpawnRequest& request, EventHandler handler) {
+  return impl_->spawn(request, std::move(handler));
+}
 
 void Client::cancel(Ticket request) {
   if (!impl_->requests.contains(request)) return;

@@ -24,7 +24,9 @@ const json& member(const json& object, const char* name) {
   return *found;
 }
 
-[[noreturn]] void wrong(const char* name, const char* rule) { throw DecodeError(fmt::format("\"{}\" is not {}", name, rule)); }
+[[noreturn]] void wrong(const char* name, const char* rule) {
+  throw DecodeError(fmt::format("\"{}\" is not {}", name, rule));
+}
 
 template <class Integer>
 Integer integer(const json& value, const char* name) {
@@ -104,9 +106,11 @@ PluginChoice decode_plugin(const json& object) {
 
 json encode_confinement(const plan::Confinement& confinement) {
   json rules = json::array();
-  for (const auto& rule : confinement.landlock_rules) rules.push_back({{"path", bytes(rule.path)}, {"writable", rule.writable}});
+  for (const auto& rule : confinement.landlock_rules)
+    rules.push_back({{"path", bytes(rule.path)}, {"writable", rule.writable}});
   json limits = json::array();
-  for (const auto& limit : confinement.rlimits) limits.push_back({{"resource", limit.resource}, {"value", limit.value}});
+  for (const auto& limit : confinement.rlimits)
+    limits.push_back({{"resource", limit.resource}, {"value", limit.value}});
   return {{"seccomp_profile", confinement.seccomp_profile},
           {"landlock", confinement.landlock},
           {"landlock_rules", std::move(rules)},
@@ -285,7 +289,8 @@ Result<Message> decode(const json& document, Body&& decode_body) {
     return message;
   } catch (const std::exception& error) {
     return unexpected(make_failure(FailureKind::protocol_error, Phase::run,
-                                   fmt::format("a message between host and keeper is malformed: {}", error.what()), "message"));
+                                   fmt::format("a message between host and keeper is malformed: {}", error.what()),
+                                   "message"));
   }
 }
 

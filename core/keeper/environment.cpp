@@ -28,7 +28,8 @@ Result<cleanup::LedgerRecord> identify(json& document, const std::string& backen
       if (!made) return made;
       value = *made;
     }
-    if (!value.is_string()) return unexpected(wrong_document(fmt::format("\"{}\" in the document for open is not a text", name)));
+    if (!value.is_string())
+      return unexpected(wrong_document(fmt::format("\"{}\" in the document for open is not a text", name)));
     return value.get<std::string>();
   };
   cleanup::LedgerRecord record;
@@ -37,7 +38,8 @@ Result<cleanup::LedgerRecord> identify(json& document, const std::string& backen
   auto id = text_or("id", [] { return cleanup::make_id(); });
   if (!id) return unexpected(id.error());
   if (!cleanup::is_id(*id)) {
-    return unexpected(wrong_document(fmt::format("the id \"{}\" in the document for open is not 32 lower-case hex digits", *id)));
+    return unexpected(
+        wrong_document(fmt::format("the id \"{}\" in the document for open is not 32 lower-case hex digits", *id)));
   }
   record.id = *id;
   auto name = text_or("name", [&record] { return Result<std::string>("exechost-" + record.id.substr(0, 12)); });
@@ -77,7 +79,8 @@ Opened open_environment(const OpenRequest& request, const std::shared_ptr<Backen
   try {
     text = document.dump();
   } catch (const json::exception& error) {
-    return {CallResult::failed(wrong_document(fmt::format("the document for open is not UTF-8: {}", error.what()))), nullptr};
+    return {CallResult::failed(wrong_document(fmt::format("the document for open is not UTF-8: {}", error.what()))),
+            nullptr};
   }
   auto entry = ledger.add(*record);
   if (!entry) return {CallResult::failed(entry.error()), nullptr};
@@ -92,9 +95,10 @@ Opened open_environment(const OpenRequest& request, const std::shared_ptr<Backen
     return {std::move(result), nullptr};
   }
   if (!is_whole(table)) {
-    return {CallResult::failed(protocol_error(*backend, fmt::format("backend \"{}\" gave an environment table with functions missing",
-                                                                    backend->id()))),
-            nullptr};
+    return {
+        CallResult::failed(protocol_error(
+            *backend, fmt::format("backend \"{}\" gave an environment table with functions missing", backend->id()))),
+        nullptr};
   }
   auto environment = std::make_shared<Environment>();
   environment->backend = backend;
@@ -109,17 +113,17 @@ Opened open_environment(const OpenRequest& request, const std::shared_ptr<Backen
   if (!usable) {
     close_environment(*environment, false, limits);
     return {CallResult::failed(protocol_error(
-                *backend, fmt::format("backend \"{}\" answered open with something that is no JSON object", backend->id()))),
+                *backend,
+                fmt::format("backend \"{}\" answered open with something that is no JSON object", backend->id()))),
             nullptr};
   }
   return {std::move(result), std::move(environment)};
 }
 
 CallResult close_environment(Environment& environment, bool purge, const plugin::CallLimits& limits) {
-  CallResult result =
-      call_plugin(environment.backend->id(), Phase::cleanup, limits, [&](const eh_call* call) {
-        return environment.table->close(environment.table->self, purge ? 1 : 0, call);
-      });
+  CallResult result = call_plugin(environment.backend->id(), Phase::cleanup, limits, [&](const eh_call* call) {
+    return environment.table->close(environment.table->self, purge ? 1 : 0, call);
+  });
   if (result.status != ReplyStatus::ok) return result;
   if (auto removed = environment.entry->remove(); !removed) return CallResult::failed(removed.error());
   return result;

@@ -3,6 +3,7 @@
 // here is on the loop's thread; calls that may block go to workers.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "core/keeper/guest_channel.hpp"
 #include "core/keeper/messages.hpp"
 #include "core/keeper/operations.hpp"
+#include "core/keeper/spawn_call.hpp"
 #include "core/keeper/worker_pool.hpp"
 
 namespace exechost::keeper {
@@ -42,17 +44,11 @@ class Execution : public std::enable_shared_from_this<Execution> {
   void signal(int number);
   // The whole tree: by the guest, after 2 s by the plugin, after 2 s more with the environment.
   void kill();
-  // The same without waiting for the guest: the host is gone.
+  // The same with less patience: the host is gone.
   void kill_hard();
 
  private:
   enum class KillStage { none, guest, plugin, environment };
-  struct SpawnOutcome {
-    CallResult result;
-    const eh_execution* table = nullptr;
-    int event_fd = -1;
-  };
-
   void spawned(const SpawnOutcome& outcome, bool stopped);
   void watch_plugin();
   void watch_guest();
@@ -71,7 +67,9 @@ class Execution : public std::enable_shared_from_this<Execution> {
 
   Started command_started() const;
   Failure not_started(int wait_status) const;
+  void emit(ExecutionEvent event);
   void send(ExecutionEvent::Kind kind);
+  void send_exited(int wait_status, ResourceUsage usage);
   void send_failed(Failure failure, Started started);
   void unwatch();
   void retire();
@@ -88,11 +86,12 @@ class Execution : public std::enable_shared_from_this<Execution> {
   bool plugin_started_ = false;
   bool plugin_done_ = false;     // it said its last word: only release may follow
   bool kill_requested_ = false;  // by the host
-  bool finished_ = false;  // the last event was sent
+  bool finished_ = false;        // the last event was sent
   bool retired_ = false;
   std::vector<int> held_signals_;  // until the command has started
   KillStage kill_stage_ = KillStage::none;
   EventLoop::Timer kill_timer_ = 0;
+  std::chrono::milliseconds patience_{2000};  // with each stage of a kill
 };
 
 }  // namespace exechost::keeper

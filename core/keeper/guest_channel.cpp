@@ -83,7 +83,8 @@ Result<GuestChannel> GuestChannel::make(const SpawnRequest& request, UniqueFd& g
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     const int error = errno;
     return unexpected(make_failure(FailureKind::spawn_failed, Phase::spawn,
-                                   fmt::format("no socket for the guest: {}", std::strerror(error)), "socketpair", error));
+                                   fmt::format("no socket for the guest: {}", std::strerror(error)), "socketpair",
+                                   error));
   }
   GuestChannel channel((UniqueFd(ends[0])));
   guest_end.reset(ends[1]);  // stays blocking: the guest waits on it
@@ -93,7 +94,8 @@ Result<GuestChannel> GuestChannel::make(const SpawnRequest& request, UniqueFd& g
 
 Result<void> GuestChannel::check_order(const guest::Message& message) {
   const auto out_of_order = [&message] {
-    return unexpected(broken(fmt::format("the guest sent message {} out of order", static_cast<std::uint32_t>(message.type))));
+    return unexpected(
+        broken(fmt::format("the guest sent message {} out of order", static_cast<std::uint32_t>(message.type))));
   };
   if (exited_ || failed_) return out_of_order();
   switch (message.type) {
@@ -114,7 +116,8 @@ Result<void> GuestChannel::check_order(const guest::Message& message) {
       exited_ = true;
       return {};
     default:
-      return unexpected(broken(fmt::format("the guest sent a message of unknown type {}", static_cast<std::uint32_t>(message.type))));
+      return unexpected(
+          broken(fmt::format("the guest sent a message of unknown type {}", static_cast<std::uint32_t>(message.type))));
   }
 }
 
@@ -186,7 +189,8 @@ Failure describe_guest_failure(const guest::Message& message, const SpawnRequest
   } else {
     text = fmt::format("the command \"{}\" was not started: step {} failed: {}", command, step, reason);
   }
-  return make_failure(FailureKind::spawn_failed, Phase::spawn, std::move(text), std::string(step), error, std::move(hint));
+  return make_failure(FailureKind::spawn_failed, Phase::spawn, std::move(text), std::string(step), error,
+                      std::move(hint));
 }
 
 }  // namespace exechost::keeper

@@ -47,8 +47,9 @@ Result<ProcessSpec> convert(const eh_process_spec* spec) {
   }
   if (spec->argument_count > kMaxArguments || spec->environment_count > kMaxArguments ||
       spec->descriptor_count > kMaxChildDescriptors) {
-    return unexpected(wrong(fmt::format("the backend's process specification has {} arguments, {} variables and {} descriptors",
-                                        spec->argument_count, spec->environment_count, spec->descriptor_count)));
+    return unexpected(
+        wrong(fmt::format("the backend's process specification has {} arguments, {} variables and {} descriptors",
+                          spec->argument_count, spec->environment_count, spec->descriptor_count)));
   }
   if ((spec->argument_count > 0 && spec->arguments == nullptr) ||
       (spec->environment_count > 0 && spec->environment == nullptr) ||
@@ -63,7 +64,8 @@ Result<ProcessSpec> convert(const eh_process_spec* spec) {
     out.environment.push_back(plugin::from_eh(spec->environment[index]));
   }
   out.descriptors.assign(spec->descriptors, spec->descriptors + spec->descriptor_count);
-  if (const std::string folder = plugin::from_eh(spec->working_directory); !folder.empty()) out.working_directory = folder;
+  if (const std::string folder = plugin::from_eh(spec->working_directory); !folder.empty())
+    out.working_directory = folder;
   return out;
 }
 

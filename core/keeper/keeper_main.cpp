@@ -39,7 +39,8 @@ bool is_socket(int fd) {
 int host_pidfd() {
   ucred peer{};
   socklen_t size = sizeof peer;
-  if (::getsockopt(exechost::keeper::kKeeperSocket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0) return -1;
+  if (::getsockopt(exechost::keeper::kKeeperSocket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0)
+    return -1;
   return static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0));
 }
 

@@ -22,8 +22,8 @@ Result<Operations::Id> Operations::begin(std::int64_t deadline_ns, std::string w
   if (!*cancel_fd) {
     const int error = errno;
     return unexpected(make_failure(FailureKind::unavailable, Phase::provision,
-                                   fmt::format("the keeper has no descriptor left: {}", std::strerror(error)), "eventfd", error,
-                                   "raise the limit of open files (ulimit -n)"));
+                                   fmt::format("the keeper has no descriptor left: {}", std::strerror(error)),
+                                   "eventfd", error, "raise the limit of open files (ulimit -n)"));
   }
   const Id id = next_++;
   Operation& operation = operations_[id];
@@ -55,8 +55,9 @@ void Operations::run(Id id, Task task, Done done) {
   try {
     pool_.submit(std::move(work));
   } catch (const std::exception& error) {
-    finish(id, CallResult::failed(make_failure(FailureKind::unavailable, Phase::provision,
-                                               fmt::format("the keeper can't start a thread: {}", error.what()), "thread")),
+    finish(id,
+           CallResult::failed(make_failure(FailureKind::unavailable, Phase::provision,
+                                           fmt::format("the keeper can't start a thread: {}", error.what()), "thread")),
            done);
   }
 }
@@ -101,6 +102,10 @@ void Operations::finish(Id id, CallResult result, const Done& done) {
   Ending ending = std::move(found->second.ending);
   operations_.erase(found);
   ending.result = std::move(result);
+  // A plugin can't tell whether the descriptor means the host or the deadline.
+  const bool gave_way =
+      ending.result.status == ReplyStatus::timed_out || ending.result.status == ReplyStatus::cancelled;
+  if (ending.stopped && gave_way) ending.result.status = ending.stop_status;
   done(std::move(ending));
   if (operations_.empty() && when_empty_) when_empty_();
 }

@@ -25,7 +25,8 @@ constexpr int kEndMilliseconds = 10'000;
 
 Failure start_failure(std::string message, std::string step, int error, std::string hint = {}) {
   if (error != 0) message += fmt::format(": {}", std::strerror(error));
-  return make_failure(FailureKind::unavailable, Phase::provision, std::move(message), std::move(step), error, std::move(hint));
+  return make_failure(FailureKind::unavailable, Phase::provision, std::move(message), std::move(step), error,
+                      std::move(hint));
 }
 
 struct SocketPair {
@@ -44,7 +45,8 @@ Result<SocketPair> make_sockets() {
 class ThreadKeeper final : public RunningKeeper {
  public:
   ThreadKeeper(SocketPair sockets, const KeeperOptions& options) : socket_(std::move(sockets.ours)) {
-    thread_ = std::thread([theirs = std::move(sockets.keepers), options]() mutable { serve(std::move(theirs), options); });
+    thread_ =
+        std::thread([theirs = std::move(sockets.keepers), options]() mutable { serve(std::move(theirs), options); });
   }
   ~ThreadKeeper() override {
     socket_.reset();
@@ -62,7 +64,8 @@ class ThreadKeeper final : public RunningKeeper {
 
 class ChildKeeper final : public RunningKeeper {
  public:
-  ChildKeeper(UniqueFd socket, pid_t pid, UniqueFd pidfd) : socket_(std::move(socket)), pid_(pid), pidfd_(std::move(pidfd)) {}
+  ChildKeeper(UniqueFd socket, pid_t pid, UniqueFd pidfd)
+      : socket_(std::move(socket)), pid_(pid), pidfd_(std::move(pidfd)) {}
   ~ChildKeeper() override {
     socket_.reset();
     pollfd ended{pidfd_.get(), POLLIN, 0};
@@ -152,7 +155,8 @@ Result<std::unique_ptr<RunningKeeper>> start_child(const std::string& program, c
   std::array<char*, 6> arguments{};
   for (std::size_t index = 0; index < texts.size(); ++index) arguments.at(index) = texts.at(index).data();
   pid_t pid = -1;
-  if (error == 0) error = ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), arguments.data(), environ);
+  if (error == 0)
+    error = ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), arguments.data(), environ);
   if (error != 0) {
     return unexpected(start_failure(fmt::format("the keeper \"{}\" can't be started", program), "posix_spawn", error,
                                     "check the installation: it belongs into libexec/exechost"));
@@ -172,7 +176,8 @@ Result<std::unique_ptr<RunningKeeper>> start_child(const std::string& program, c
 
 Result<std::unique_ptr<RunningKeeper>> start_thread(const KeeperOptions& options) {
   if (child_statuses_are_discarded()) {
-    return unexpected(start_failure("this process has SIGCHLD ignored, so the end of a child can't be learned", "SIGCHLD", 0,
+    return unexpected(start_failure("this process has SIGCHLD ignored, so the end of a child can't be learned",
+                                    "SIGCHLD", 0,
                                     "use the child placement of the keeper, or restore SIGCHLD's default"));
   }
   auto sockets = make_sockets();

@@ -27,10 +27,13 @@ CallResult call_plugin(const std::string& backend, Phase phase, const plugin::Ca
       case EH_TIMED_OUT: return {ReplyStatus::timed_out, {}, {}};
       case EH_CANCELLED: return {ReplyStatus::cancelled, {}, {}};
       case EH_FAILED: return CallResult::failed(std::move(outcome.failure));
-      default: return CallResult::failed(broken(backend, phase, fmt::format("backend \"{}\" answered with status {}", backend, outcome.status)));
+      default:
+        return CallResult::failed(
+            broken(backend, phase, fmt::format("backend \"{}\" answered with status {}", backend, outcome.status)));
     }
   } catch (const std::exception& error) {
-    return CallResult::failed(broken(backend, phase, fmt::format("backend \"{}\" let an exception out: {}", backend, error.what())));
+    return CallResult::failed(
+        broken(backend, phase, fmt::format("backend \"{}\" let an exception out: {}", backend, error.what())));
   } catch (...) {
     return CallResult::failed(broken(backend, phase, fmt::format("backend \"{}\" let an exception out", backend)));
   }

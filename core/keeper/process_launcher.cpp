@@ -68,7 +68,8 @@ Result<void> check(const ProcessSpec& spec) {
     return wrong(fmt::format("argv[0] is \"{}\"; it must be an absolute path", spec.argv.front()));
   }
   if (spec.descriptors.size() < 3 || spec.descriptors.size() > kMaxChildDescriptors) {
-    return wrong(fmt::format("a process gets 3 to {} descriptors, not {}", kMaxChildDescriptors, spec.descriptors.size()));
+    return wrong(
+        fmt::format("a process gets 3 to {} descriptors, not {}", kMaxChildDescriptors, spec.descriptors.size()));
   }
   const auto holds_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
   for (const auto& argument : spec.argv) {
@@ -221,7 +222,8 @@ class Launcher final : public ProcessLauncher {
     return conclude(spec, pid, fork_error, pipe->read.get());
   }
 
-  static Result<std::unique_ptr<Process>> conclude(const ProcessSpec& spec, pid_t pid, int fork_error, int status_read) {
+  static Result<std::unique_ptr<Process>> conclude(const ProcessSpec& spec, pid_t pid, int fork_error,
+                                                   int status_read) {
     if (pid <= 0) return unexpected(spawn_failure(spec, "fork", fork_error != 0 ? fork_error : EAGAIN));
     ChildReport report;
     ssize_t got = 0;

@@ -13,8 +13,9 @@ namespace exechost::keeper {
 namespace {
 
 constexpr std::size_t kMaxAnswerBytes = 1024UL * 1024;
-constexpr auto kCloseTime = std::chrono::seconds(3);  // for environments that end because the host is gone or a kill failed
-constexpr auto kEndTime = std::chrono::seconds(6);    // after which a session ends with what is still stuck
+constexpr auto kCloseTime =
+    std::chrono::seconds(3);  // for environments that end because the host is gone or a kill failed
+constexpr auto kEndTime = std::chrono::seconds(6);  // after which a session ends with what is still stuck
 
 Reply reply_from(const CallResult& result, nlohmann::json body = nullptr) {
   Reply reply;
@@ -27,7 +28,11 @@ Reply reply_from(const CallResult& result, nlohmann::json body = nullptr) {
 }  // namespace
 
 Session::Session(std::shared_ptr<Core> core, WorkerPool& pool, UniqueFd socket, const KeeperOptions& options)
-    : core_(std::move(core)), loop_(core_, &core_->loop), pool_(pool), socket_(std::move(socket)), options_(options),
+    : core_(std::move(core)),
+      loop_(core_, &core_->loop),
+      pool_(pool),
+      socket_(std::move(socket)),
+      options_(options),
       operations_(loop_, pool_) {}
 
 Session::~Session() {
@@ -151,7 +156,8 @@ void Session::probe(std::uint64_t ticket, ProbeRequest request) {
 }
 
 void Session::open(std::uint64_t ticket, OpenRequest request) {
-  const auto id = begin(ticket, request.deadline_ns, fmt::format("backend \"{}\", opening an environment,", request.plugin.id));
+  const auto id =
+      begin(ticket, request.deadline_ns, fmt::format("backend \"{}\", opening an environment,", request.plugin.id));
   if (!id) return;
   auto result = std::make_shared<Opened>();
   auto task = [core = core_, result, request = std::move(request), folder = options_.ledger_folder,
@@ -177,7 +183,8 @@ void Session::open(std::uint64_t ticket, OpenRequest request) {
   });
 }
 
-void Session::opened(std::uint64_t ticket, const std::shared_ptr<Environment>& environment, const Operations::Ending& ending) {
+void Session::opened(std::uint64_t ticket, const std::shared_ptr<Environment>& environment,
+                     const Operations::Ending& ending) {
   if (!environment) return reply(ticket, reply_from(ending.result));
   environment->number = next_environment_++;
   environments_[environment->number] = environment;
@@ -204,8 +211,9 @@ void Session::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet) {
     send({ticket, std::move(event)});
   };
   if (packet.descriptors.size() != request.stdio.size()) {
-    return refuse(make_failure(FailureKind::spawn_failed, Phase::spawn, "the keeper has no descriptor left for the command's streams",
-                               "descriptors", EMFILE, "raise the limit of open files (ulimit -n)"));
+    return refuse(make_failure(FailureKind::spawn_failed, Phase::spawn,
+                               "the keeper has no descriptor left for the command's streams", "descriptors", EMFILE,
+                               "raise the limit of open files (ulimit -n)"));
   }
   const auto found = environments_.find(request.environment);
   if (found == environments_.end() || found->second->closing) {
@@ -213,21 +221,24 @@ void Session::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet) {
                                fmt::format("there is no open environment {}", request.environment), "environment"));
   }
   if (request.argv.empty()) {
-    return refuse(make_failure(FailureKind::invalid_request, Phase::spawn, "the command is empty: argv has no element", "argv"));
+    return refuse(
+        make_failure(FailureKind::invalid_request, Phase::spawn, "the command is empty: argv has no element", "argv"));
   }
   const auto environment = found->second;
-  Execution::Surroundings surroundings{
-      loop_,
-      pool_,
-      operations_,
-      [this, ticket](ExecutionEvent event) { send({ticket, std::move(event)}); },
-      [this, ticket] {
-        executions_.erase(ticket);
-        stop_when_done();
-      },
-      [this, environment](Closed closed) {
-        end_environment(environment, false, deadline_after(kCloseTime), 0, std::move(closed));
-      }};
+  Execution::Surroundings surroundings{loop_,
+                                       pool_,
+                                       operations_,
+                                       [this, ticket](ExecutionEvent event) {
+                                         send({ticket, std::move(event)});
+                                       },
+                                       [this, ticket] {
+                                         executions_.erase(ticket);
+                                         stop_when_done();
+                                       },
+                                       [this, environment](Closed closed) {
+                                         end_environment(environment, false, deadline_after(kCloseTime), 0,
+                                                         std::move(closed));
+                                       }};
   const auto execution = std::make_shared<Execution>(std::move(surroundings), environment, std::move(request));
   executions_[ticket] = execution;
   execution->start(std::move(packet.descriptors));
@@ -236,8 +247,9 @@ void Session::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet) {
 void Session::close(std::uint64_t ticket, const CloseRequest& request) {
   const auto found = environments_.find(request.environment);
   if (found == environments_.end() || found->second->closing) {
-    return reply_failed(ticket, make_failure(FailureKind::environment_lost, Phase::cleanup,
-                                             fmt::format("there is no open environment {}", request.environment), "environment"));
+    return reply_failed(
+        ticket, make_failure(FailureKind::environment_lost, Phase::cleanup,
+                             fmt::format("there is no open environment {}", request.environment), "environment"));
   }
   end_environment(found->second, request.purge, request.deadline_ns, ticket,
                   [this, ticket](const CallResult& result) { reply(ticket, reply_from(result)); });
@@ -246,20 +258,23 @@ void Session::close(std::uint64_t ticket, const CloseRequest& request) {
 void Session::end_environment(const std::shared_ptr<Environment>& environment, bool purge, std::int64_t deadline_ns,
                               std::uint64_t ticket, Closed closed) {
   if (environment->closing) {
-    return closed(CallResult::failed(
-        make_failure(FailureKind::environment_lost, Phase::cleanup, "the environment is being closed already", "close")));
+    return closed(CallResult::failed(make_failure(FailureKind::environment_lost, Phase::cleanup,
+                                                  "the environment is being closed already", "close")));
   }
   const auto told = std::make_shared<bool>(false);
   const auto tell = [told, closed = std::move(closed)](const CallResult& result) {
     if (!std::exchange(*told, true)) closed(result);
   };
-  auto begun = operations_.begin(deadline_ns, fmt::format("backend \"{}\", closing an environment,", environment->backend->id()),
-                                 [tell](const Operations::Ending& ending) { tell(ending.result); });
+  auto begun =
+      operations_.begin(deadline_ns, fmt::format("backend \"{}\", closing an environment,", environment->backend->id()),
+                        [tell](const Operations::Ending& ending) { tell(ending.result); });
   if (!begun) return tell(CallResult::failed(begun.error()));
   if (ticket != 0) requests_[ticket] = *begun;
   environment->closing = true;
   const auto run = [this, environment, purge, id = *begun, tell] {
-    auto task = [environment, purge](const plugin::CallLimits& limits) { return close_environment(*environment, purge, limits); };
+    auto task = [environment, purge](const plugin::CallLimits& limits) {
+      return close_environment(*environment, purge, limits);
+    };
     operations_.run(id, std::move(task), [this, environment, tell](const Operations::Ending& ending) {
       // After a failed close it may be tried again; the ledger's entry stays until one succeeds.
       environment->closing = false;
@@ -290,7 +305,8 @@ void Session::host_is_gone() {
   for (const auto& [ticket, execution] : running) execution->kill_hard();
   const auto open = environments_;
   for (const auto& [number, environment] : open) {
-    if (!environment->closing) end_environment(environment, false, deadline_after(kCloseTime), 0, [](const CallResult&) {});
+    if (!environment->closing)
+      end_environment(environment, false, deadline_after(kCloseTime), 0, [](const CallResult&) {});
   }
   loop_->at(deadline_after(kEndTime), [loop = loop_.get()] { loop->stop(); });
   stop_when_done();

@@ -41,7 +41,8 @@ Result<UniqueFd> sealed_memfd(std::span<const unsigned char> bytes) {
   const auto failed = [](const char* step) {
     const int error = errno;
     return unexpected(make_failure(FailureKind::unavailable, Phase::provision,
-                                   fmt::format("a large message can't be passed on: {}", std::strerror(error)), step, error));
+                                   fmt::format("a large message can't be passed on: {}", std::strerror(error)), step,
+                                   error));
   };
   UniqueFd fd(::memfd_create("exechost-message", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) return failed("memfd_create");
@@ -111,7 +112,8 @@ Result<void> take_document(std::span<const unsigned char> received, Packet& pack
   std::memcpy(&header, received.data(), sizeof header);
   if (header.magic != kMagic) return unexpected(broken("a packet does not begin with the magic number"));
   if (header.version != kProtocolVersion) {
-    return unexpected(broken(fmt::format("the peer speaks protocol version {}, this is {}", header.version, kProtocolVersion)));
+    return unexpected(
+        broken(fmt::format("the peer speaks protocol version {}, this is {}", header.version, kProtocolVersion)));
   }
   if (header.length > kMaxPacketBytes) {
     return unexpected(broken(fmt::format("a message of {} bytes is larger than {}", header.length, kMaxPacketBytes)));
@@ -148,10 +150,10 @@ Result<EncodedPacket> encode_packet(Packet packet) {
                                    fmt::format("a message can't be encoded: {}", error.what()), "packet"));
   }
   if (document.size() > kMaxPacketBytes) {
-    return unexpected(make_failure(FailureKind::invalid_request, Phase::provision,
-                                   fmt::format("the request has {} bytes; at most {} can be passed on", document.size(),
-                                               kMaxPacketBytes),
-                                   "packet"));
+    return unexpected(make_failure(
+        FailureKind::invalid_request, Phase::provision,
+        fmt::format("the request has {} bytes; at most {} can be passed on", document.size(), kMaxPacketBytes),
+        "packet"));
   }
   Header header;
   header.length = document.size();
@@ -165,10 +167,10 @@ Result<EncodedPacket> encode_packet(Packet packet) {
   }
   for (auto& fd : packet.descriptors) encoded.descriptors.push_back(std::move(fd));
   if (encoded.descriptors.size() > kMaxPacketDescriptors) {
-    return unexpected(make_failure(FailureKind::invalid_request, Phase::provision,
-                                   fmt::format("{} descriptors in one message; at most {}", encoded.descriptors.size(),
-                                               kMaxPacketDescriptors),
-                                   "packet"));
+    return unexpected(make_failure(
+        FailureKind::invalid_request, Phase::provision,
+        fmt::format("{} descriptors in one message; at most {}", encoded.descriptors.size(), kMaxPacketDescriptors),
+        "packet"));
   }
   encoded.bytes.resize(sizeof header + document.size());
   std::memcpy(encoded.bytes.data(), &header, sizeof header);

@@ -8,9 +8,9 @@
 namespace exechost::keeper {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
 using std::chrono::milliseconds;
+using ::testing::HasSubstr;
 
 class KeeperFaultTest : public KeeperTest {};
 INSTANTIATE_TEST_SUITE_P(Placements, KeeperFaultTest,
@@ -115,7 +115,7 @@ TEST_P(KeeperFaultTest, AGuestThatBreaksTheProtocolIsEnded) {
   for (const auto& [mode, started] :
        {std::pair("junk", Started::no), std::pair("backwards", Started::no), std::pair("twice", Started::yes)}) {
     const auto environment = open(victim("unruly", {{"mode", mode}}));
-    Run run = spawn(request_for(environment, {"true"}));
+    Running run = spawn(request_for(environment, {"true"}));
     const ExecutionEvent event = run.trace->wait(Kind::failed);
     EXPECT_EQ(event.failure.kind, FailureKind::protocol_error) << mode;
     EXPECT_EQ(event.was_started, started) << mode;
@@ -125,7 +125,7 @@ TEST_P(KeeperFaultTest, AGuestThatBreaksTheProtocolIsEnded) {
 
 TEST_P(KeeperFaultTest, AGuestThatVanishesIsALostEnvironment) {
   const auto environment = open(victim("unruly", {{"mode", "vanishes"}}));
-  Run run = spawn(request_for(environment, {"true"}));
+  Running run = spawn(request_for(environment, {"true"}));
   const ExecutionEvent event = run.trace->wait(Kind::failed);
   EXPECT_EQ(event.failure.kind, FailureKind::environment_lost);
   EXPECT_EQ(event.was_started, Started::yes);
@@ -133,7 +133,7 @@ TEST_P(KeeperFaultTest, AGuestThatVanishesIsALostEnvironment) {
 
 TEST_P(KeeperFaultTest, WhatCantBeKilledCostsItsEnvironment) {
   const auto environment = open(victim("unruly", {{"mode", "silent"}}));
-  Run run = spawn(request_for(environment, {"true"}));
+  Running run = spawn(request_for(environment, {"true"}));
   signal(run, SIGKILL);
   const ExecutionEvent event = run.trace->wait(Kind::failed);
   EXPECT_EQ(event.failure.kind, FailureKind::environment_lost);
@@ -144,7 +144,7 @@ TEST_P(KeeperFaultTest, WhatCantBeKilledCostsItsEnvironment) {
 
 TEST_P(KeeperFaultTest, MalformedInputEndsTheKeeperAndEverythingItHas) {
   const auto environment = open();
-  Run run = shell(environment, "echo $$; exec sleep 1000");
+  Running run = shell(environment, "echo $$; exec sleep 1000");
   const int pid = std::stoi(test::read_line(run.out.get()));
   // A keeper of its own that gets junk.
   auto other = start(GetParam(), EXECHOST_BUILD_PREFIX "/libexec/exechost/exechost-keeper", options_);
@@ -185,7 +185,7 @@ TEST_P(KeeperFaultTest, AHostThatIgnoresSigchld) {
       stop_keeper();
       keeper_ = std::move(*other);
       on_reactor([this] { client_ = std::make_unique<Client>(reactor_, keeper_->take_socket()); });
-      Run run = shell(open(), "exit 9");
+      Running run = shell(open(), "exit 9");
       EXPECT_EQ(run.trace->wait(Kind::exited).wait_status, W_EXITCODE(9, 0));
       stop_keeper();
     }
@@ -199,7 +199,7 @@ TEST_P(KeeperFaultTest, ADeadKeeperEndsEverythingAsCrashed) {
   const auto environment = open();
   SpawnRequest request = request_for(environment, {"/bin/sh", "-c", "echo $$; exec sleep 1000"});
   request.use_guest = false;
-  Run run = spawn(request);
+  Running run = spawn(request);
   const int pid = std::stoi(test::read_line(run.out.get()));
   run.trace->wait(Kind::started);
   auto pending = ask(open_request(victim("moody", {{"open", "block"}})));

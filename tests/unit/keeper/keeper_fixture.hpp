@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <mutex>
 
@@ -66,7 +67,7 @@ class Trace {
   std::vector<ExecutionEvent> events_;
 };
 
-struct Run {
+struct Running {
   Ticket ticket = 0;
   std::shared_ptr<Trace> trace = std::make_shared<Trace>();
   UniqueFd out;  // read end of its stdout
@@ -175,8 +176,8 @@ class KeeperTest : public ::testing::TestWithParam<KeeperPlacement> {
     request.confinement.landlock = false;
     return request;
   }
-  Run spawn(SpawnRequest request) {
-    Run run;
+  Running spawn(SpawnRequest request) {
+    Running run;
     test::Pipe out;
     const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     request.stdio = {null.get(), out.write.get(), null.get()};
@@ -186,10 +187,10 @@ class KeeperTest : public ::testing::TestWithParam<KeeperPlacement> {
     run.out = std::move(out.read);
     return run;
   }
-  Run shell(std::uint64_t environment, const std::string& script) {
+  Running shell(std::uint64_t environment, const std::string& script) {
     return spawn(request_for(environment, {"/bin/sh", "-c", script}));
   }
-  void signal(const Run& run, int number) {
+  void signal(const Running& run, int number) {
     on_reactor([&] { client_->signal(run.ticket, number); });
   }
 
@@ -197,7 +198,14 @@ class KeeperTest : public ::testing::TestWithParam<KeeperPlacement> {
     if (!std::filesystem::exists(options_.ledger_folder)) return 0;
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(options_.ledger_folder), {}));
   }
-  static bool is_gone(int pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
+  // A dead process that its new parent has not reaped yet is gone as well.
+  static bool is_gone(int pid) {
+    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(stat, text);
+    const auto name_end = text.rfind(") ");
+    return name_end == std::string::npos || text[name_end + 2] == 'Z' || text[name_end + 2] == 'X';
+  }
 
   std::string base_;
   KeeperOptions options_;

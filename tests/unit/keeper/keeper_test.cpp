@@ -4,10 +4,10 @@
 namespace exechost::keeper {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using test::read_all;
 using test::read_line;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 INSTANTIATE_TEST_SUITE_P(Placements, KeeperTest, ::testing::Values(KeeperPlacement::in_process, KeeperPlacement::child),
                          placement_name);
@@ -24,7 +24,7 @@ TEST_P(KeeperTest, Probes) {
 TEST_P(KeeperTest, RunsACommandThroughTheGuest) {
   const auto environment = open();
   EXPECT_EQ(ledger_entries(), 1U);
-  Run run = shell(environment, "echo out; exit 7");
+  Running run = shell(environment, "echo out; exit 7");
   EXPECT_EQ(read_all(run.out.get()), "out\n");
   EXPECT_THAT(run.trace->wait_for_end(), ElementsAre(Kind::confined, Kind::started, Kind::exited, Kind::gone));
   const ExecutionEvent exited = run.trace->wait(Kind::exited);
@@ -40,21 +40,21 @@ TEST_P(KeeperTest, RunsACommandWithoutTheGuest) {
   SpawnRequest request = request_for(environment, {"/bin/sh", "-c", "echo $A; exit 3"});
   request.variables = {"A=b"};
   request.use_guest = false;
-  Run run = spawn(request);
+  Running run = spawn(request);
   EXPECT_EQ(read_all(run.out.get()), "b\n");
   EXPECT_THAT(run.trace->wait_for_end(), ElementsAre(Kind::started, Kind::exited, Kind::gone));
   EXPECT_EQ(run.trace->wait(Kind::exited).wait_status, W_EXITCODE(3, 0));
 }
 
 TEST_P(KeeperTest, ReportsDeathBySignal) {
-  Run run = shell(open(), "kill -SEGV $$");
+  Running run = shell(open(), "kill -SEGV $$");
   run.trace->wait_for_end();
   EXPECT_EQ(run.trace->wait(Kind::exited).wait_status & 0x7f, SIGSEGV);
 }
 
 TEST_P(KeeperTest, ForwardsSignals) {
   const auto environment = open();
-  Run run = shell(environment, "trap 'exit 5' TERM; echo ready; cat /dev/zero > /dev/null");
+  Running run = shell(environment, "trap 'exit 5' TERM; echo ready; while :; do :; done");
   ASSERT_EQ(read_line(run.out.get()), "ready");
   signal(run, SIGTERM);
   run.trace->wait_for_end();
@@ -63,7 +63,7 @@ TEST_P(KeeperTest, ForwardsSignals) {
 
 TEST_P(KeeperTest, HoldsSignalsUntilTheCommandHasStarted) {
   const auto environment = open();
-  Run run = shell(environment, "exec sleep 1000");
+  Running run = shell(environment, "exec sleep 1000");
   signal(run, SIGINT);
   run.trace->wait_for_end();
   EXPECT_EQ(run.trace->wait(Kind::exited).wait_status, SIGINT);
@@ -71,7 +71,7 @@ TEST_P(KeeperTest, HoldsSignalsUntilTheCommandHasStarted) {
 
 TEST_P(KeeperTest, KillsTheWholeTree) {
   const auto environment = open();
-  Run run = shell(environment, "trap '' TERM INT HUP; setsid sh -c 'sleep 1000 & echo $!; wait' & sleep 1000");
+  Running run = shell(environment, "trap '' TERM INT HUP; setsid sh -c 'sleep 1000 & echo $!; wait' & sleep 1000");
   const int stray = std::stoi(read_line(run.out.get()));
   ASSERT_EQ(::kill(stray, 0), 0);
   signal(run, SIGKILL);
@@ -79,12 +79,12 @@ TEST_P(KeeperTest, KillsTheWholeTree) {
   EXPECT_EQ(run.trace->wait(Kind::exited).wait_status, SIGKILL);
   EXPECT_TRUE(is_gone(stray));
   // The environment is still good.
-  Run after = shell(environment, "exit 0");
+  Running after = shell(environment, "exit 0");
   EXPECT_EQ(after.trace->wait(Kind::exited).wait_status, 0);
 }
 
 TEST_P(KeeperTest, BackgroundProcessesEndWithTheCommand) {
-  Run run = shell(open(), "setsid sleep 1000 > /dev/null & echo $!");
+  Running run = shell(open(), "setsid sleep 1000 > /dev/null & echo $!");
   const int stray = std::stoi(read_line(run.out.get()));
   run.trace->wait_for_end();
   EXPECT_TRUE(is_gone(stray));
@@ -92,7 +92,7 @@ TEST_P(KeeperTest, BackgroundProcessesEndWithTheCommand) {
 
 TEST_P(KeeperTest, SaysWhyACommandWasNotStarted) {
   const auto environment = open();
-  Run missing = spawn(request_for(environment, {"no-such-\xff-command"}));
+  Running missing = spawn(request_for(environment, {"no-such-\xff-command"}));
   EXPECT_EQ(missing.trace->wait_for_end().back(), Kind::failed);
   ExecutionEvent event = missing.trace->wait(Kind::failed);
   EXPECT_EQ(event.failure.kind, FailureKind::spawn_failed);
@@ -135,14 +135,14 @@ TEST_P(KeeperTest, LargeArgumentsThatAreNoTextArriveExactly) {
     expected += argument;
     argv.push_back(argument);
   }
-  Run run = spawn(request_for(open(), argv));
+  Running run = spawn(request_for(open(), argv));
   EXPECT_TRUE(read_all(run.out.get()) == expected) << "the bytes differ";
   EXPECT_EQ(run.trace->wait(Kind::exited).wait_status, 0);
 }
 
 TEST_P(KeeperTest, ManyCommandsAtATime) {
   const auto environment = open();
-  std::vector<Run> runs;
+  std::vector<Running> runs;
   for (int index = 0; index < 64; ++index) {
     runs.push_back(shell(environment, "echo " + std::to_string(index) + "; exit " + std::to_string(index)));
   }
@@ -156,7 +156,7 @@ TEST_P(KeeperTest, ManyCommandsAtATime) {
 
 TEST_P(KeeperTest, ClosingAnEnvironmentEndsWhatRunsInIt) {
   const auto environment = open();
-  Run run = shell(environment, "echo $$; exec sleep 1000");
+  Running run = shell(environment, "echo $$; exec sleep 1000");
   const int pid = std::stoi(read_line(run.out.get()));
   EXPECT_EQ(close(environment).status, ReplyStatus::ok);
   EXPECT_EQ(run.trace->wait_for_end().back(), Kind::gone);
@@ -167,7 +167,7 @@ TEST_P(KeeperTest, ClosingAnEnvironmentEndsWhatRunsInIt) {
 TEST_P(KeeperTest, EverythingIsGoneASecondAfterTheHost) {
   const auto environment = open();
   std::vector<int> pids;
-  std::vector<Run> runs;
+  std::vector<Running> runs;
   for (int index = 0; index < 5; ++index) {
     runs.push_back(shell(environment, "trap '' TERM HUP; setsid sleep 1000 & echo $!; echo $$; sleep 1000"));
     pids.push_back(std::stoi(read_line(runs.back().out.get())));

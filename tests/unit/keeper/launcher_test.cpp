@@ -90,7 +90,8 @@ TEST(Launcher, GivesOwnSessionAndDefaultSignals) {
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &mask_before);
-  const std::string text = output_of(spec_of({"/bin/grep", "-E", "^Sig(Blk|Ign|Cgt)|^NSsid|^Pid|^NSpgid", "/proc/self/status"}));
+  const std::string text =
+      output_of(spec_of({"/bin/grep", "-E", "^Sig(Blk|Ign|Cgt)|^NSsid|^Pid|^NSpgid", "/proc/self/status"}));
   ::pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
   ::sigaction(SIGPIPE, &before, nullptr);
   std::map<std::string, std::string> fields;

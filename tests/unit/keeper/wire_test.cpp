@@ -157,7 +157,8 @@ struct RawHeader {
   std::uint64_t length = 0;
 };
 
-Result<ReceiveResult> receive_raw(const RawHeader& header, const std::string& document, int fd = -1, std::size_t cut = 0) {
+Result<ReceiveResult> receive_raw(const RawHeader& header, const std::string& document, int fd = -1,
+                                  std::size_t cut = 0) {
   Sockets sockets;
   std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
   bytes += document;

@@ -31,7 +31,8 @@ class UnrulyExecution final : public sdk::Execution {
       : mode_(std::move(mode)), event_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (control_fd >= 0) control_fd_ = ::fcntl(control_fd, F_DUPFD_CLOEXEC, 0);
     if (mode_ == "at_once" || mode_ == "lost") wake();
-    if (mode_ == "junk") [[maybe_unused]] const ssize_t sent = ::send(control_fd_, "junk", 4, MSG_NOSIGNAL);
+    if (mode_ == "junk") [[maybe_unused]]
+      const ssize_t sent = ::send(control_fd_, "junk", 4, MSG_NOSIGNAL);
     if (mode_ == "backwards") say(guest::MessageType::exited);
     if (mode_ == "twice" || mode_ == "vanishes") {
       say(guest::MessageType::confined);
