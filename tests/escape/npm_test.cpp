@@ -22,7 +22,7 @@ class NpmStory : public ::testing::TestWithParam<std::tuple<const char*, const c
 
     scene_->file("home/.ssh/id_ed25519", "-----BEGIN OPENSSH PRIVATE KEY-----\n", 0600);
     scene_->file("home/.bashrc", "export EDITOR=vi\n");
-    scene_->file("home/.npmrc", "//registry.npmjs.org/:_authToken=secret\n", 0600);
+    scene_->file("home/.npmrc", "//registry.example.com/:_authToken=secret\n", 0600);
     scene_->file("out/existing", "before\n");
     for (const char* name : {"package.json", "test.js"}) copy("app", name, "ws");
     for (const char* name : {"package.json", "index.js", "attack.js"}) copy("evil", name, "pack/package");

