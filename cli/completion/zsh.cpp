@@ -27,7 +27,8 @@ std::string quoted(const std::string& text) {
 std::string action(const std::string& choices) {
   if (choices == "@files") return "_files";
   if (choices == "@folders") return "_files -/";
-  if (choices.starts_with("@")) return fmt::format("_exechost_values {}", choices.substr(1));
+  // The space keeps _arguments from adding options of its own to the call.
+  if (choices.starts_with("@")) return fmt::format(" _exechost_values {}", choices.substr(1));
   return choices.empty() ? " " : fmt::format("({})", choices);
 }
 

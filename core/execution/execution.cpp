@@ -81,7 +81,7 @@ void Run::stop(Status status) {
 }
 
 void Run::signal(int number) {
-  if (running()) keeper_->signal(execution_, number);
+  if (takes_signals()) keeper_->signal(execution_, number);
 }
 
 Result<void> Run::resize(std::uint16_t rows, std::uint16_t columns) {
@@ -173,7 +173,7 @@ void Run::spawn() {
   keeper::SpawnRequest request;
   request.environment = lease_->environment;
   request.argv = plan.argv;
-  for (const auto& [name, value] : plan.environment) request.variables.push_back(name + "=" + value);
+  for (const auto& [name, value] : plan.environment) request.variables.push_back(fmt::format("{}={}", name, value));
   request.cwd = plan.cwd;
   request.tty = plan.tty;
   request.use_guest = use_guest_;
@@ -184,6 +184,7 @@ void Run::spawn() {
   phases_.begin(Phase::spawn);
   execution_ =
       keeper_->spawn(request, [self = shared_from_this()](const ExecutionEvent& event) { self->on_event(event); });
+  takes_signals_ = true;
   streams_->close_commands_ends();
   streams_->start_output([weak = weak_from_this()] {
     const auto self = weak.lock();
@@ -227,6 +228,7 @@ void Run::on_exited(const ExecutionEvent& event) {
   start_known_ = true;
   result_.started = Started::yes;
   running_ = false;
+  takes_signals_ = false;
   stage_ = Stage::exited;
   result_.usage = event.usage;
   if (WIFSIGNALED(event.wait_status)) {
@@ -266,6 +268,7 @@ void Run::break_off(std::string message) {
 void Run::kill_command() {
   if (std::exchange(stop_sent_, true)) return;
   running_ = false;
+  takes_signals_ = false;
   streams_->stop_input();
   after(step_timer_, limits_.kill, &Run::on_kill_limit);
   keeper_->signal(execution_, SIGKILL);
@@ -287,6 +290,7 @@ void Run::on_kill_limit() {
 void Run::command_over() {
   stage_ = Stage::over;
   running_ = false;
+  takes_signals_ = false;
   step_timer_.cancel();
   if (streams_) {
     streams_->stop_input();
@@ -327,6 +331,7 @@ void Run::finish() {
   if (stage_ == Stage::done) return;
   stage_ = Stage::done;
   running_ = false;
+  takes_signals_ = false;
   for (auto* timer : {&deadline_timer_, &step_timer_, &close_timer_, &delivery_timer_}) timer->cancel();
   phases_.end();
   if (execution_ != 0 && !start_known_) result_.started = Started::unknown;

@@ -57,11 +57,15 @@ class Run : public std::enable_shared_from_this<Run> {
   // Ends it, nothing of the command left; `done` gets `cancelled` unless something else had been
   // decided. [reactor]
   void cancel();
-  // Ignored unless running(). [reactor]
+  // Ignored unless takes_signals(). [reactor]
   void signal(int number);
   Result<void> resize(std::uint16_t rows, std::uint16_t columns);  // [reactor]
   // The command has started and its main process has not ended, as far as we know. [any]
   bool running() const { return running_.load(); }
+  // A signal reaches the command: it was sent off (until it has started the keeper holds signals
+  // back) and its main process has not ended, as far as we know. Its output may be here before the
+  // news that it has started. [any]
+  bool takes_signals() const { return takes_signals_.load(); }
 
  private:
   enum class Stage { opening, spawning, running, exited, over, done };
@@ -115,6 +119,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::optional<Status> decided_;
   ExecResult result_;
   std::atomic<bool> running_{false};
+  std::atomic<bool> takes_signals_{false};
   bool use_guest_ = false;
   bool start_known_ = false;  // somebody said whether the command had started
   bool confined_ = false;

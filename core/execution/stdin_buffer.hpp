@@ -14,7 +14,7 @@ namespace exechost::execution {
 // Safe to use from any thread; one reader.
 class StdinBuffer {
  public:
-  static constexpr std::size_t kCapacity = 1024 * 1024;
+  static constexpr std::size_t kCapacity = std::size_t{1024} * 1024;
 
   // Copies what fits and says how much that was. invalid_request when closed; environment_lost
   // (EPIPE) when the command no longer reads.

@@ -8,7 +8,7 @@
 namespace exechost::execution {
 namespace {
 
-constexpr std::size_t kChunk = 64 * 1024;
+constexpr std::size_t kChunk = std::size_t{64} * 1024;
 // How many chunks are moved before others get their turn.
 constexpr int kChunksPerTurn = 4;
 constexpr char kEndOfFile = 0x04;  // VEOF of a new terminal

@@ -52,8 +52,8 @@ class StreamPump : public std::enable_shared_from_this<StreamPump> {
   CapturedStream take();
   std::vector<std::string> warnings() const { return warnings_; }
 
-  static constexpr std::size_t kBufferBytes = 64 * 1024;
-  static constexpr std::size_t kDrainBytes = 1024 * 1024;
+  static constexpr std::size_t kBufferBytes = std::size_t{64} * 1024;
+  static constexpr std::size_t kDrainBytes = std::size_t{1024} * 1024;
 
  private:
   void wait();

@@ -63,7 +63,11 @@ Result<void> Execution::signal(int number) {
     return unexpected(refused(FailureKind::invalid_request, "signal",
                               fmt::format("signal {} is not a signal (1 to {})", number, SIGRTMAX)));
   }
-  if (!running()) {
+  const auto takes_signals = [this] {
+    const std::lock_guard lock(state_->mutex);
+    return !state_->finished && state_->run && state_->run->takes_signals();
+  };
+  if (!takes_signals()) {
     return unexpected(refused(FailureKind::invalid_request, "signal",
                               finished() ? "the command has ended" : "the command is not running"));
   }

@@ -109,8 +109,11 @@ class Composer {
       add_rule(secret, RuleKind::credential, Access::hidden, "credentials");
     }
     if (can_be_private(facts_.home)) {
-      add_rule(facts_.home, RuleKind::system, Access::private_, "private home", size("resources.home_size"));
-      if (mode == "read") add_rule(facts_.home, RuleKind::home, Access::ro, "filesystem.home is read");
+      if (mode == "read") {
+        add_rule(facts_.home, RuleKind::home, Access::ro, "filesystem.home is read");
+      } else {
+        add_rule(facts_.home, RuleKind::home, Access::private_, "private home", size("resources.home_size"));
+      }
     }
     if (mode != "toolchains") return;
     for (const std::string& path : facts_.toolchain_paths) {

@@ -13,7 +13,7 @@ namespace exechost::plan {
 namespace {
 
 constexpr std::size_t kWidth = 110;
-constexpr std::size_t kLabel = 14;
+constexpr std::size_t kLabel = 16;
 
 std::string shown(std::string_view text) { return escape_for_terminal(to_valid_utf8(text)); }
 
@@ -25,6 +25,25 @@ std::string bytes_text(std::uint64_t bytes) {
     ++unit;
   }
   return fmt::format("{} {}", bytes, kUnits[unit]);
+}
+
+// A setting's value: sizes and times with their unit, texts without quotes.
+std::string value_text(const std::string& name, const std::string& value_json) {
+  constexpr std::array<std::string_view, 5> kSizes{"resources.memory", "resources.disk", "resources.tmp_size",
+                                                   "resources.home_size", "resources.output_cap"};
+  constexpr std::array<std::string_view, 4> kTimes{"resources.timeout", "resources.kill_grace", "session.idle_timeout",
+                                                   "session.max_lifetime"};
+  const nlohmann::json value = nlohmann::json::parse(value_json, nullptr, false);
+  if (value.is_null()) return "none";
+  if (value.is_string()) return shown(value.get<std::string>());
+  if (value.is_number_integer() && std::find(kSizes.begin(), kSizes.end(), name) != kSizes.end()) {
+    return bytes_text(value.get<std::uint64_t>());
+  }
+  if (value.is_number_integer() && std::find(kTimes.begin(), kTimes.end(), name) != kTimes.end()) {
+    const auto milliseconds = value.get<std::uint64_t>();
+    return milliseconds % 1000 == 0 ? fmt::format("{} s", milliseconds / 1000) : fmt::format("{} ms", milliseconds);
+  }
+  return shown(value_json);
 }
 
 // Quoted the way a shell would need it, so that one argument is seen to be one.
@@ -104,9 +123,9 @@ void add_environment(Page& page, const Plan& plan) {
 void add_settings(Page& page, const std::vector<SettingReport>& reports) {
   std::vector<std::string> items;
   for (const SettingReport& report : reports) {
-    std::string item = fmt::format("{:<28} {}", report.name, shown(report.effective));
+    std::string item = fmt::format("{:<28} {}", report.name, value_text(report.name, report.effective));
     if (report.requested != "null" && report.requested != report.effective) {
-      item += fmt::format(" (requested: {})", shown(report.requested));
+      item += fmt::format(" (requested: {})", value_text(report.name, report.requested));
     }
     item += fmt::format("  {}", report.grade);
     if (!report.enforced_by.empty()) item += fmt::format(" by {}", shown(report.enforced_by));

@@ -18,7 +18,7 @@ namespace exechost::plugin {
 namespace {
 
 constexpr std::size_t kMaxProgramHeaders = 128;
-constexpr std::uint64_t kMaxDynamicBytes = 1024 * 1024;
+constexpr std::uint64_t kMaxDynamicBytes = 1024UL * 1024;
 
 #if defined(__x86_64__)
 constexpr std::uint16_t kMachine = EM_X86_64;

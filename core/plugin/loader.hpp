@@ -31,7 +31,7 @@ struct CallLimits {
 
 class LoadedPlugin {
  public:
-  LoadedPlugin(const Found& found, const eh_plugin* table) : found_(found), table_(table) {}
+  LoadedPlugin(Found found, const eh_plugin* table) : found_(std::move(found)), table_(table) {}
   const Found& found() const { return found_; }
   const eh_plugin* table() const { return table_; }
 

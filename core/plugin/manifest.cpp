@@ -127,11 +127,11 @@ class Reader {
 
   Problem read_abi(Manifest& manifest) const {
     const json& abi = document_["abi"];
-    if (!abi.is_object() || abi.size() != 2) return "has an \"abi\" that is not {\"major\":N,\"minor\":N}";
+    if (!abi.is_object() || abi.size() != 2) return R"(has an "abi" that is not {"major":N,"minor":N})";
     for (const auto& [name, target] :
          {std::pair{"major", &manifest.abi_major}, std::pair{"minor", &manifest.abi_minor}}) {
       if (!abi.contains(name) || !abi[name].is_number_unsigned() || abi[name].get<std::uint64_t>() > 0xffff) {
-        return fmt::format("has an \"abi\" whose \"{}\" is not a number from 0 to 65535", name);
+        return fmt::format(R"(has an "abi" whose "{}" is not a number from 0 to 65535)", name);
       }
       *target = abi[name].get<unsigned>();
     }
@@ -144,7 +144,7 @@ class Reader {
   Problem read_settings(Manifest& manifest) const {
     const json& schema = document_["settings_schema"];
     if (!schema.is_object() || schema.value("type", json()) != "object") {
-      return "has a \"settings_schema\" that is not a JSON Schema with \"type\": \"object\"";
+      return R"(has a "settings_schema" that is not a JSON Schema with "type": "object")";
     }
     auto compiled = settings::JsonSchema::compile(schema);
     if (!compiled) return "has a \"settings_schema\" with an error: " + settings::describe(compiled.error());

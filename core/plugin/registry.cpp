@@ -1,6 +1,7 @@
 #include "core/plugin/registry.hpp"
 
 #include <dirent.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -86,7 +87,7 @@ void mark_duplicates(std::vector<Found>& all) {
     for (Found* const found : group) {
       if (found->problem) continue;
       const Found* const other = group.front() == found ? group[1] : group.front();
-      found->problem = refused(found->library, "has the same id \"" + id + "\" as \"" + other->library + "\"",
+      found->problem = refused(found->library, fmt::format(R"(has the same id "{}" as "{}")", id, other->library),
                                "remove one of them, or name one folder only in plugins.directories");
       found->problem->backend = id;
     }
@@ -103,7 +104,7 @@ std::vector<Found> find_plugins(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) {
     for (const std::string& name : library_names(folder)) {
       FileIdentity identity{};
-      Found found = inspect(folder + "/" + name, &identity);
+      Found found = inspect(fmt::format("{}/{}", folder, name), &identity);
       // One folder named twice is no duplicate.
       if (identity != FileIdentity{} && !seen.insert(identity).second) continue;
       all.push_back(std::move(found));

@@ -21,7 +21,7 @@ std::optional<std::string> name_from(eh_str text) {
 std::optional<std::string> wrong_name(const char* what, eh_str given, const std::string& expected) {
   const std::optional<std::string> name = name_from(given);
   if (!name) return fmt::format("gives no usable {}", what);
-  if (*name != expected) return fmt::format("says its {} is \"{}\", its manifest says \"{}\"", what, *name, expected);
+  if (*name != expected) return fmt::format(R"(says its {} is "{}", its manifest says "{}")", what, *name, expected);
   return std::nullopt;
 }
 

@@ -4,13 +4,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
@@ -109,7 +109,7 @@ std::string find_check_program() {
   for (std::size_t slash = folder.rfind('/'); slash != std::string::npos; slash = folder.rfind('/')) {
     folder.resize(slash);
     for (const char* const place : {"/exechost-plugin-check", "/libexec/exechost/exechost-plugin-check"}) {
-      const std::string candidate = folder + place;
+      std::string candidate = folder + place;
       if (::access(candidate.c_str(), X_OK) == 0 && open_trusted(candidate)) return candidate;
     }
   }

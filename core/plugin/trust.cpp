@@ -46,7 +46,7 @@ std::string read_link(int fd, int& error) {
     error = errno;
     return {};
   }
-  return std::string(target.data(), static_cast<std::size_t>(length));
+  return {target.data(), static_cast<std::size_t>(length)};
 }
 
 // Walks from / with one descriptor per folder, so that nothing that is renamed meanwhile can lead

@@ -201,7 +201,9 @@ class Validation {
 
   void add_unknown(const Place& place, const std::string& key, const json& properties) {
     std::vector<std::string> names;
-    for (const auto& [name, unused] : properties.items()) names.push_back(name);
+    for (const auto& [name, unused] : properties.items()) {
+      if (!name.starts_with("$")) names.push_back(name);
+    }
     std::string hint = did_you_mean(key, names);
     if (hint.empty()) hint = names.empty() ? " (nothing is known here)" : " (known here: " + join(names) + ")";
     issues_.push_back({place.pointer, "", "unknown name" + hint});

@@ -59,7 +59,10 @@ class Resolution {
   }
 
   Result<void> keep(Layer layer) {
-    if (auto done = imply_tier(layer); !done) return done;
+    // A project may set neither; what it said is what the refusal has to name.
+    if (layer.scope != Scope::project) {
+      if (auto done = imply_tier(layer); !done) return done;
+    }
     layers_[index(layer.scope)].push_back(std::move(layer));
     return {};
   }

@@ -102,6 +102,10 @@ Result<json> parse_json_strict(std::string_view text, std::string_view source, c
     failure.step = "json";
     return tl::unexpected(std::move(failure));
   }
+  // The parser takes a zero byte for the end and would not look at what follows it.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    return tl::unexpected(refused(source, text, zero + 1, "a zero byte is not JSON"));
+  }
   std::size_t taken = 0;
   const CountingIterator first(text.data(), &taken);
   const CountingIterator last(text.data() + text.size(), &taken);

@@ -20,6 +20,10 @@ function(exechost_add_plugin name)
 
   add_library(${name} MODULE ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE exechost::sdk ${ARG_LIBS})
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if("CXX" IN_LIST languages)
+    target_compile_features(${name} PRIVATE cxx_std_20)  # backend.hpp's
+  endif()
   if(TARGET exechost_flags)
     target_link_libraries(${name} PRIVATE exechost_flags)  # ExecHost's own warnings and sanitizers
   endif()

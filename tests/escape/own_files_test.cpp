@@ -36,8 +36,10 @@ class OwnFiles : public ::testing::TestWithParam<std::tuple<const char*, OwnFile
     if (!scene_) GTEST_SKIP() << why_not;
     scene_->file("home/.config/exechost/settings.json",
                  R"({"plugins":{"directories":[")" + scene_->home() + R"(/plugins"]}})");
-    scene_->folder("home/plugins");
-    scene_->folder("xdg/run/exechost");
+    for (const char* folder :
+         {"home/plugins", "home/.local/state/exechost", "home/.cache/exechost", "xdg/run/exechost"}) {
+      scene_->folder(folder);
+    }
     scene_->file(std::get<1>(GetParam()).victim, exists(victim()) ? read_file(victim()) : "before\n");
     std::filesystem::permissions(scene_->runtime_folder() + "/exechost", std::filesystem::perms::owner_all);
   }
@@ -76,22 +78,45 @@ INSTANTIATE_TEST_SUITE_P(Files, OwnFiles,
                            return std::string(std::get<0>(tested.param)) + "_" + std::get<1>(tested.param).name;
                          });
 
-// The programs that isolate.
+// One that isn't there yet could be made by the command, so nothing runs.
+TEST(OwnFilesThatAreMissing, AreRefusedBelowAWritableFolder) {
+  for (const char* user : {"root", "user"}) {
+    std::string why_not;
+    const auto scene = Scene::make(user, Place::var_tmp, why_not);
+    if (!scene) continue;
+    ProgramOptions options = scene->cli({"run", "--allow-write", scene->home(), "--", "echo", "ran"});
+    options.env.erase("XDG_STATE_HOME");
+    options.env.erase("XDG_CACHE_HOME");
+    const ProgramEnd end = run_program(options);
+    EXPECT_EQ(end.exit_status(), 125);
+    EXPECT_EQ(end.out, "");
+    EXPECT_THAT(end.err, ::testing::HasSubstr(scene->home() + "/."));
+  }
+}
+
+// The programs that isolate. Nothing is written even if one could be opened.
 TEST(OwnPrograms, AreNotWritable) {
   std::string why_not;
   const auto scene = Scene::make("root", Place::var_tmp, why_not);
   if (!scene) GTEST_SKIP() << why_not;
-  const std::string guest = test_prefix() + "/libexec/exechost/exechost-guest";
-  for (const std::string& folder :
-       {test_prefix() + "/bin", test_prefix() + "/libexec/exechost", test_prefix() + "/lib/exechost/plugins"}) {
-    const std::string planted = folder + "/exechost-test-planted";
-    const ProgramEnd end = scene->run(
-        {"run", "--allow-write", folder, "--shell",
-         "echo ran; (echo x > " + planted + ") 2>/dev/null; (: >> " + guest + ") 2>/dev/null && echo opened; exit 0"});
+  const std::string prefix = test_prefix();
+  for (const char* granted :
+       {"", "/bin", "/bin/exechost", "/libexec", "/libexec/exechost", "/lib", "/lib/exechost/plugins"}) {
+    std::string script = "echo ran";
+    for (const char* file : {"/bin/exechost", "/libexec/exechost/exechost-guest", "/libexec/exechost/exechost-keeper",
+                             "/lib/exechost/plugins/bwrap.so", "/lib/exechost/plugins/bwrap.json"}) {
+      script += "; (true >> " + prefix + file + ") 2>/dev/null && echo opened " + file;
+    }
+    for (const char* folder : {"/libexec/exechost", "/lib/exechost/plugins"}) {
+      script += "; (true > " + prefix + folder + "/exechost-test-planted) 2>/dev/null && echo planted in " + folder;
+    }
+    const ProgramEnd end =
+        scene->run({"run", "--quiet", "--allow-write", prefix + granted, "--shell", script + "; exit 0"});
     EXPECT_EQ(end.exit_status(), 0) << end.err;
-    EXPECT_EQ(end.out, "ran\n");
-    EXPECT_FALSE(exists(planted));
-    std::filesystem::remove(planted);
+    EXPECT_EQ(end.out, "ran\n") << granted;
+    for (const char* folder : {"/libexec/exechost", "/lib/exechost/plugins"}) {
+      std::filesystem::remove(prefix + folder + "/exechost-test-planted");
+    }
   }
 }
 

@@ -6,8 +6,10 @@
 //   exechost::ExecResult result = host.run(request);
 //
 // One ExecHost owns one reactor thread and, by placement, one keeper; both start
-// at first need. All members are safe to call from any thread. Destroying an
-// ExecHost cancels what still runs and waits until nothing of it is left.
+// at first need. All members are safe to call from any thread, but those that wait
+// (run, start, explain, backends, Execution::wait, the destructor) not from an
+// output callback: run and start then fail, wait throws std::logic_error. Destroying
+// an ExecHost cancels what still runs and waits until nothing of it is left.
 #pragma once
 
 #include <cstddef>

@@ -36,6 +36,7 @@
  */
 #ifndef EXECHOST_PLUGIN_H
 #define EXECHOST_PLUGIN_H
+/* NOLINTBEGIN(modernize-*): C, also when a C++ file includes it */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -285,4 +286,5 @@ typedef const eh_plugin* (*eh_plugin_entry)(uint32_t host_major, uint32_t host_m
 }
 #endif
 
+/* NOLINTEND(modernize-*) */
 #endif

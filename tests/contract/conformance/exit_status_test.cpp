@@ -95,15 +95,18 @@ TEST_P(ExitStatus, CommandNotExecutableIs126) {
   }
 }
 
-TEST_P(ExitStatus, NotAProgramIs126) {
-  scene_->file("ws/junk",
-               std::string("\x7f"
-                           "ELF junk",
-                           9),
-               0755);
-  const auto [result, exit] = run_json({"--", scene_->workspace() + "/junk"});
-  EXPECT_EQ(exit, 126);
-  EXPECT_EQ(result["failure"]["errno"], ENOEXEC);
+TEST_P(ExitStatus, MissingInterpreterIs127) {
+  scene_->file("ws/script", "#!/no/such/interpreter\n", 0755);
+  const auto [result, exit] = run_json({"--", scene_->workspace() + "/script"});
+  EXPECT_EQ(exit, 127);
+  EXPECT_EQ(result["failure"]["kind"], "spawn_failed");
+  EXPECT_EQ(result["failure"]["errno"], ENOENT);
+}
+
+// As execvp(3) does it.
+TEST_P(ExitStatus, ScriptWithoutInterpreterIsTheShells) {
+  scene_->file("ws/script", "exit 9\n", 0755);
+  EXPECT_EQ(run_status({"--", scene_->workspace() + "/script"}), 9);
 }
 
 TEST_P(ExitStatus, AnyOtherFailureIs125) {

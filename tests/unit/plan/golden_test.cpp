@@ -45,10 +45,16 @@ settings::Scope scope_from(const std::string& name) {
   return settings::Scope::request;
 }
 
+const json& member(const json& object, const char* name) {
+  static const json none;
+  const auto found = object.find(name);
+  return found == object.end() ? none : *found;
+}
+
 void read_machine(const json& input, FakeMachine& machine) {
-  for (const json& path : input.value("folders", json::array())) machine.folder(path);
-  for (const json& path : input.value("files", json::array())) machine.file(path);
-  for (const auto& [path, target] : input.value("links", json::object()).items()) machine.link(path, target);
+  for (const json& path : member(input, "folders")) machine.folder(path.get<std::string>());
+  for (const json& path : member(input, "files")) machine.file(path.get<std::string>());
+  for (const auto& [path, target] : member(input, "links").items()) machine.link(path, target.get<std::string>());
   Facts& facts = machine.facts;
   facts.uid = input.value("uid", facts.uid);
   facts.home = input.value("home", facts.home);
@@ -69,7 +75,7 @@ void read_backends(const json& input, Planned& planned) {
     backend.probe->ready = item.value("ready", true);
     backend.probe->reason = item.value("reason", "");
     backend.probe->hint = item.value("hint", "");
-    for (const auto& [name, grade] : item.value("capabilities", json::object()).items()) {
+    for (const auto& [name, grade] : member(item, "capabilities").items()) {
       grant(backend, name, grade_from(grade.get<std::string>()));
     }
     planned.backends.push_back(std::move(backend));
@@ -93,7 +99,7 @@ Planned read_case(const std::string& name) {
   if (request.contains("cwd")) planned.request.cwd = request["cwd"];
   planned.request.env = request.value("env", std::map<std::string, std::string>{});
   planned.request.tty = request.value("tty", false);
-  for (const json& item : input.value("settings", json::array())) {
+  for (const json& item : member(input, "settings")) {
     planned.settings.set(item.at("name"), item.at("value"), scope_from(item.value("scope", "request")));
   }
   read_machine(input.value("machine", json::object()), planned.machine);

@@ -22,15 +22,22 @@ using ::testing::Not;
 constexpr const char* kWs = "/home/u/ws";
 
 class ViewTest : public ::testing::Test {
- protected:
-  Planned planned_;
-  std::vector<std::string> warnings_;
-
+ public:
+  ViewTest& allow_write(json paths) { return set("filesystem.allow_write", std::move(paths)); }
+  ViewTest& deny_write(json paths) { return set("filesystem.deny_write", std::move(paths)); }
+  ViewTest& allow_read(json paths) { return set("filesystem.allow_read", std::move(paths)); }
+  ViewTest& deny_read(json paths) { return set("filesystem.deny_read", std::move(paths)); }
+  ViewTest& set(const std::string& name, json value) {
+    planned_.settings.set(name, std::move(value));
+    return *this;
+  }
   View view() {
     auto view = planned_.view(&warnings_);
     EXPECT_TRUE(view) << (view ? "" : view.error().message);
     return view ? *view : View{};
   }
+
+ protected:
   Failure failure() {
     auto view = planned_.view(&warnings_);
     EXPECT_FALSE(view);
@@ -41,15 +48,10 @@ class ViewTest : public ::testing::Test {
     EXPECT_NE(entry, nullptr) << path;
     return entry == nullptr ? Access::hidden : entry->access;
   }
-  ViewTest& allow_write(json paths) { return set("filesystem.allow_write", std::move(paths)); }
-  ViewTest& deny_write(json paths) { return set("filesystem.deny_write", std::move(paths)); }
-  ViewTest& allow_read(json paths) { return set("filesystem.allow_read", std::move(paths)); }
-  ViewTest& deny_read(json paths) { return set("filesystem.deny_read", std::move(paths)); }
-  ViewTest& set(const std::string& name, json value) {
-    planned_.settings.set(name, std::move(value));
-    return *this;
-  }
   FakeMachine& machine() { return planned_.machine; }
+
+  Planned planned_;
+  std::vector<std::string> warnings_;
 };
 
 TEST_F(ViewTest, DefaultIsReadOnlySystemPrivateScratchAndHomeAndAWritableWorkspace) {

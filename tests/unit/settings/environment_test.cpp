@@ -260,7 +260,7 @@ TEST(Variables, TheChosenBackendIsTheOneThatRuns) {
   const json chosen{{"backend", "firecracker"}};
   EXPECT_EQ(resolved({.environment = variables, .plugins = {plugin()}}).at("backends.firecracker.vcpus"), 1);
   EXPECT_EQ(
-      resolved({.request = chosen, .environment = variables, .plugins = {plugin()}}).at("backends.firecracker.vcpus"),
+      resolved({.environment = variables, .request = chosen, .plugins = {plugin()}}).at("backends.firecracker.vcpus"),
       8);
   EXPECT_EQ(
       resolved({.managed = chosen, .environment = variables, .plugins = {plugin()}}).at("backends.firecracker.vcpus"),

@@ -134,7 +134,7 @@ TEST(Contradictions, AVariableAgainstAFileIsMentioned) {
       resolved({.user = at("resources.timeout", "30s"), .environment = {{"TERMINAL_TIMEOUT", "60"}}});
   EXPECT_EQ(settings.at("resources.timeout"), 60'000);
   EXPECT_THAT(settings.warnings(),
-              ElementsAre("resources.timeout: 60s from TERMINAL_TIMEOUT overrides 30s from user.json"));
+              ElementsAre("resources.timeout: 1m from TERMINAL_TIMEOUT overrides 30s from user.json"));
   EXPECT_THAT(
       resolved({.user = at("resources.timeout", "60s"), .environment = {{"TERMINAL_TIMEOUT", "1m"}}}).warnings(),
       IsEmpty());

@@ -84,7 +84,9 @@ TEST_P(ProjectFile, NarrowsAndNothingElse) {
   for (const json& value : narrower) {
     const auto result = resolve({.user = mine, .project = at(name, value)});
     EXPECT_TRUE(result) << value << ": " << (result ? "" : result.error().message);
-    if (result) EXPECT_EQ(result->origin(name).scope, Scope::project) << value;
+    if (result) {
+      EXPECT_EQ(result->origin(name).scope, Scope::project) << value;
+    }
   }
   for (const json& value : forbidden) {
     const std::string message = failure_of({.user = mine, .project = at(name, value)});

@@ -14,10 +14,10 @@ struct Case {
   nlohmann::json user = nullptr;
   nlohmann::json project = nullptr;
   nlohmann::json managed = nullptr;
-  nlohmann::json request = nlohmann::json::object();
   std::map<std::string, std::string> environment = {};
-  std::vector<PluginSettings> plugins = {};
+  nlohmann::json request = nlohmann::json::object();
   std::map<std::string, std::string> request_sources = {};
+  std::vector<PluginSettings> plugins = {};
 };
 
 Result<Settings> resolve(const Case& given);

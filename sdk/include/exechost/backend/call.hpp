@@ -3,11 +3,11 @@
 #define EXECHOST_BACKEND_CALL_HPP
 
 #include <poll.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <string_view>
 

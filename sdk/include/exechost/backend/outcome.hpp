@@ -72,14 +72,17 @@ struct Failure {
 template <class T>
 class [[nodiscard]] Outcome {
  public:
-  Outcome(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Outcome(Failure failure)
-      : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT(google-explicit-constructor)
+  // Implicit, so that functions simply return what they have.
+  // NOLINTBEGIN(google-explicit-constructor,bugprone-forwarding-reference-overload)
+  Outcome(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Outcome(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}
+  // From what converts to T; never instead of copying or moving.
   template <class U>
   requires(std::convertible_to<U&&, T> && !std::same_as<std::remove_cvref_t<U>, T> &&
            !std::same_as<std::remove_cvref_t<U>, Failure> && !std::same_as<std::remove_cvref_t<U>, Outcome>)
       Outcome(U&& value)
-      : state_(std::in_place_index<0>, std::forward<U>(value)) {}  // NOLINT(google-explicit-constructor)
+      : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+  // NOLINTEND(google-explicit-constructor,bugprone-forwarding-reference-overload)
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
