@@ -1,7 +1,10 @@
 // The keeper among plugins, guests and hosts that break their word, in both placements.
 #include <sys/socket.h>
 
+#include <sstream>
+
 #include "core/cleanup/ledger.hpp"
+#include "core/keeper/process_launcher.hpp"
 #include "core/keeper/wire.hpp"
 #include "tests/unit/keeper/keeper_fixture.hpp"
 
@@ -213,6 +216,34 @@ TEST_P(KeeperFaultTest, ADeadKeeperEndsEverythingAsCrashed) {
   EXPECT_EQ(cleanup::Ledger::open(options_.ledger_folder)->orphans().size(), 2U) << "for a later start to find";
   EXPECT_EQ(call(open_request(victim("plain"))).failure.kind, FailureKind::plugin_crashed);
   EXPECT_EQ(shell(environment, "true").trace->wait(Kind::failed).was_started, Started::no);
+}
+
+TEST_P(KeeperFaultTest, EverythingIsGoneASecondAfterTheHostWasKilled) {
+  leaves_entries_ = GetParam() == KeeperPlacement::in_process;  // the keeper is killed with it
+  test::Pipe out;
+  ProcessSpec spec;
+  spec.argv = {EXECHOST_HOST_VICTIM, GetParam() == KeeperPlacement::child ? "child" : "in_process",
+               victim("plain").library, options_.ledger_folder};
+  spec.descriptors = {-1, out.write.get(), STDERR_FILENO};
+  auto host = make_process_launcher()->launch(spec);
+  ASSERT_TRUE(host) << describe(host.error());
+  out.write.reset();
+  std::istringstream line(test::read_line(out.read.get()));
+  int plain = 0;
+  int stray = 0;
+  ASSERT_TRUE(line >> plain >> stray);
+  ASSERT_FALSE(is_gone(plain));
+  ASSERT_FALSE(is_gone(stray));
+  ASSERT_TRUE((*host)->signal(SIGKILL));
+  EXPECT_TRUE(test::eventually([&] { return is_gone(plain); }, 1000));
+  if (GetParam() == KeeperPlacement::child) {
+    // With the keeper alive its guests clean up. Without it that is a PID namespace's to do, which
+    // this backend does not have.
+    EXPECT_TRUE(test::eventually([&] { return is_gone(stray) && ledger_entries() == 0; }, 1000));
+  } else {
+    ::kill(stray, SIGKILL);
+    EXPECT_EQ(cleanup::Ledger::open(options_.ledger_folder)->orphans().size(), 1U);
+  }
 }
 
 TEST_P(KeeperFaultTest, AKeeperThatIsNotThereIsUnavailable) {
