@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -40,7 +41,7 @@ class Completion : public testing::Test {
     write("script.zsh", zsh_completion(commands()));
     write("script.fish", fish_completion(commands()));
   }
-  void TearDown() override { std::system(("rm -rf '" + folder_ + "'").c_str()); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   static std::vector<CompletableCommand> commands() {
     const Application application;

@@ -34,8 +34,13 @@ ExecResult ended(Status status, int signal_number = 0) {
 ExecResult failed(FailureKind kind, int error_number = 0, const char* step = "") {
   ExecResult result;
   result.status = Status::failed;
-  result.failure =
-      Failure{.kind = kind, .phase = Phase::spawn, .message = "m", .error_number = error_number, .step = step};
+  Failure failure;
+  failure.kind = kind;
+  failure.phase = Phase::spawn;
+  failure.message = "m";
+  failure.error_number = error_number;
+  failure.step = step;
+  result.failure = failure;
   return result;
 }
 
@@ -76,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"protocol_error", failed(FailureKind::protocol_error), 0, 125},
                     Row{"plugin_crashed", failed(FailureKind::plugin_crashed), SIGINT, 125},
                     Row{"failed_without_failure", ended(Status::failed), 0, 125}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace exechost::cli
