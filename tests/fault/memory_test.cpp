@@ -1,4 +1,8 @@
 // Memory stays bounded under unbounded output: 100 MiB with a cap of 1 MiB.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/base/unique_fd.hpp"
 #include "tests/support/library_host.hpp"
 
 namespace exechost::test {
@@ -7,7 +11,12 @@ namespace {
 constexpr std::uint64_t kBytes = 100ull * 1024 * 1024;
 constexpr long kAllowedKib = 16 * 1024;
 
-void reset_peak(pid_t pid) { write_file("/proc/" + std::to_string(pid) + "/clear_refs", "5"); }
+// proc(5): 5 sets the peak resident set size back to the present one.
+void reset_peak(pid_t pid) {
+  const UniqueFd file(::open(("/proc/" + std::to_string(pid) + "/clear_refs").c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(file) << pid;
+  ASSERT_EQ(::write(file.get(), "5", 1), 1);
+}
 
 TEST(Memory, HundredMebibytesThroughOne) {
   const auto scene = own_scene();

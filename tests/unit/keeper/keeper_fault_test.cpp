@@ -16,6 +16,10 @@ using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
 class KeeperFaultTest : public KeeperTest {};
+// What only a program of its own can do.
+class ChildKeeperFaultTest : public KeeperFaultTest {};
+INSTANTIATE_TEST_SUITE_P(Placements, ChildKeeperFaultTest, ::testing::Values(KeeperPlacement::child), placement_name);
+
 INSTANTIATE_TEST_SUITE_P(Placements, KeeperFaultTest,
                          ::testing::Values(KeeperPlacement::in_process, KeeperPlacement::child), placement_name);
 
@@ -196,8 +200,7 @@ TEST_P(KeeperFaultTest, AHostThatIgnoresSigchld) {
   ::sigaction(SIGCHLD, &before, nullptr);
 }
 
-TEST_P(KeeperFaultTest, ADeadKeeperEndsEverythingAsCrashed) {
-  if (GetParam() == KeeperPlacement::in_process) GTEST_SKIP() << "it would be this process";
+TEST_P(ChildKeeperFaultTest, ADeadKeeperEndsEverythingAsCrashed) {
   leaves_entries_ = true;
   const auto environment = open();
   SpawnRequest request = request_for(environment, {"/bin/sh", "-c", "echo $$; exec sleep 1000"});
@@ -246,8 +249,7 @@ TEST_P(KeeperFaultTest, EverythingIsGoneASecondAfterTheHostWasKilled) {
   }
 }
 
-TEST_P(KeeperFaultTest, AKeeperThatIsNotThereIsUnavailable) {
-  if (GetParam() == KeeperPlacement::in_process) GTEST_SKIP() << "no program is started";
+TEST_P(ChildKeeperFaultTest, AKeeperThatIsNotThereIsUnavailable) {
   const auto missing = start(GetParam(), "/no/such/keeper", options_);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, FailureKind::unavailable);
