@@ -68,6 +68,11 @@ Received receive(Message& message) {
   }
 }
 
+bool keeper_is_gone() {
+  char byte = 0;
+  return ::recv(kControlFd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 void send(const Message& message) {
   ssize_t sent = -1;
   do {

@@ -17,6 +17,9 @@ enum class Received { message, nothing, closed };
 // Never blocks. A packet of the wrong shape counts as closed: who breaks the protocol gets no more say.
 Received receive(Message& message);
 
+// True once the other end is closed and everything it had sent was received.
+bool keeper_is_gone();
+
 // A keeper that is gone is noticed by receive(), so nothing is reported here.
 void send(const Message& message);
 void send_failed(const Outcome& outcome);

@@ -36,7 +36,7 @@ void ChildSetup::run() const {
     ::_exit(kFailed);
   };
   if (::setsid() < 0) stop(ChildStep::session);
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) stop(ChildStep::parent);
+  if (!outlives_parent && ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) stop(ChildStep::parent);
   // The parent may have died before the line above: then no signal will ever come.
   if (::getppid() != parent) {
     errno = ESRCH;

@@ -24,6 +24,7 @@ struct ChildSetup {
   std::span<const int> sources;         // all above every target and close-on-exec
   const char* working_directory = "/";  // NUL-terminated
   const rlimit* open_files = nullptr;
+  bool outlives_parent = false;
   int status_pipe = -1;  // above every target, close-on-exec
 
   // Leaves by _exit after reporting when a step fails.

@@ -66,6 +66,7 @@ Result<ProcessSpec> convert(const eh_process_spec* spec) {
   out.descriptors.assign(spec->descriptors, spec->descriptors + spec->descriptor_count);
   if (const std::string folder = plugin::from_eh(spec->working_directory); !folder.empty())
     out.working_directory = folder;
+  if (EH_HAS(spec, eh_process_spec, flags)) out.outlives_launcher = (spec->flags & EH_PROCESS_OUTLIVES_KEEPER) != 0;
   return out;
 }
 

@@ -197,6 +197,7 @@ class Launcher final : public ProcessLauncher {
     setup.sources = sources;
     setup.working_directory = spec.working_directory.empty() ? "/" : spec.working_directory.c_str();
     setup.open_files = open_files_ ? &*open_files_ : nullptr;
+    setup.outlives_parent = spec.outlives_launcher;
     setup.status_pipe = pipe->write.get();
 
     pid_t pid = -1;

@@ -17,13 +17,14 @@
 
 namespace exechost::keeper {
 
-inline constexpr std::size_t kMaxChildDescriptors = 16;
+inline constexpr std::size_t kMaxChildDescriptors = 256;
 
 struct ProcessSpec {
   std::vector<std::string> argv;         // argv[0]: absolute path of the program
   std::vector<std::string> environment;  // "NAME=value"; exactly these
-  std::vector<int> descriptors;          // child's i is a duplicate of descriptors[i]; -1: /dev/null; 3 to 16
+  std::vector<int> descriptors;          // child's i is a duplicate of descriptors[i]; -1: /dev/null; 3 to 256
   std::string working_directory = "/";
+  bool outlives_launcher = false;  // no SIGKILL when the launching thread dies
 };
 
 enum class ProcessState {

@@ -71,6 +71,8 @@ Outcome start(const CommandStdio& stdio, int signal_fd, ProcessTree& tree, Start
   confined.version = kProtocolVersion;
   if (const Outcome outcome = confine(spec, confined); !outcome.ok()) return outcome;
   send(confined);
+  // It may have died while the environment was made: then nobody wants the command any more.
+  if (keeper_is_gone()) return failure(Step::fork, ECONNRESET);
   return start_command(spec, stdio, !tree.is_init(), command);
 }
 

@@ -117,8 +117,9 @@ Rendered render(const json& document, const DescriptorNumbers& numbers) {
   renderer.add({"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup"});
   // Anything that isn't the full network gets none: filtering is the core's job, on top of nothing.
   if (network != "full") renderer.add({"--unshare-net"});
-  renderer.add(
-      {"--hostname", "sandbox", "--new-session", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL", "--clearenv"});
+  // No --die-with-parent: a bwrap killed between clone(2) and its word to the child leaves that child
+  // waiting for ever. The guest ends when its control socket closes, however the keeper died.
+  renderer.add({"--hostname", "sandbox", "--new-session", "--as-pid-1", "--cap-drop", "ALL", "--clearenv"});
   for (const json& entry : view) renderer.view_entry(entry);
 
   Rendered rendered;

@@ -86,17 +86,29 @@ class BwrapEnvironment final : public sdk::Environment {
     spec.arguments.push_back(program_);
     spec.arguments.insert(spec.arguments.end(), rendered_.command.begin(), rendered_.command.end());
     for (std::string& argument : request.arguments()) spec.arguments.push_back(std::move(argument));
-    // bwrap's own messages must not mix with the command's: its standard error is ours, and the
-    // guest puts descriptor 4 in its place for the command.
-    spec.arguments.emplace_back("--stderr-fd=4");
-    spec.descriptors = {request.stdin_fd(),  request.stdout_fd(), diagnostics->write_end.get(), request.control_fd(),
-                        request.stderr_fd(), options->get(),      status->write_end.get()};
+    // bwrap's own messages go to a pipe of ours, so that they can't mix with the command's. It keeps
+    // its first three descriptors to its end and closes the others: the command's streams are among
+    // those, or nobody would see that the command has closed one.
+    for (const char* option : {"--stdin-fd=4", "--stdout-fd=5", "--stderr-fd=6"}) spec.arguments.emplace_back(option);
+    spec.descriptors = {-1,
+                        -1,
+                        diagnostics->write_end.get(),
+                        request.control_fd(),
+                        request.stdin_fd(),
+                        request.stdout_fd(),
+                        request.stderr_fd(),
+                        options->get(),
+                        status->write_end.get()};
+    spec.outlives_keeper = true;  // see arguments.cpp
     spec.descriptors.resize(spec.descriptors.size() + rendered_.mask_count, -1);
 
     sdk::Outcome<sdk::Process> process = host_.spawn(spec, call);
     if (!process) return process.failure();
-    return std::unique_ptr<sdk::Execution>(
-        std::make_unique<Sandbox>(std::move(*process), std::move(diagnostics->read_end), std::move(status->read_end)));
+    auto sandbox =
+        std::make_unique<Sandbox>(std::move(*process), std::move(diagnostics->read_end), std::move(status->read_end));
+    status->write_end.reset();
+    sandbox->learn_init();
+    return std::unique_ptr<sdk::Execution>(std::move(sandbox));
   }
 
   // Every command had namespaces of its own, which ended with it: there is nothing to remove.

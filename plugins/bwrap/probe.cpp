@@ -34,7 +34,12 @@ sdk::Outcome<Ran> run(const sdk::Host& host, const std::vector<std::string>& arg
   }
   sdk::Fd read_end(ends[0]);
   sdk::Fd write_end(ends[1]);
-  sdk::Outcome<sdk::Process> process = host.spawn({arguments, {}, {-1, write_end.get(), write_end.get()}, "/"}, call);
+  sdk::ProcessSpec spec;
+  spec.arguments = arguments;
+  spec.descriptors = {-1, write_end.get(), write_end.get()};
+  // Ends by itself; killed at a bad moment it would leave its child waiting (see arguments.cpp).
+  spec.outlives_keeper = true;
+  sdk::Outcome<sdk::Process> process = host.spawn(spec, call);
   if (!process) return process.failure();
   write_end.reset();
   sdk::Outcome<int> status = process->wait(call);
@@ -65,7 +70,6 @@ sdk::Outcome<std::string> probe(const sdk::Host& host, const std::string& config
                              "--unshare-uts",
                              "--unshare-cgroup",
                              "--unshare-net",
-                             "--die-with-parent",
                              "--as-pid-1",
                              "--cap-drop",
                              "ALL",

@@ -1,5 +1,6 @@
 #include "sandbox.hpp"
 
+#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,6 +71,12 @@ sdk::Outcome<std::optional<sdk::Event>> Sandbox::wait(const sdk::Call& call) {
   static_cast<void>(call);
   const std::optional<int> status = process_.try_wait();
   if (!status) return std::optional<sdk::Event>();
+  if (WIFSIGNALED(*status) && init_is_left()) {
+    // Not proven yet: process 1 has lost its bwrap, and is ended for it. Its pidfd becomes readable
+    // when the kernel has ended everything in its namespace.
+    kill_everything();
+    return std::optional<sdk::Event>();
+  }
   // bwrap writes to its standard error only when it could not build the environment, and then
   // ends with 1; the guest ends with 0. The text is shown, the decision comes from the status.
   if (WIFEXITED(*status) && WEXITSTATUS(*status) != 0) {
@@ -94,21 +101,32 @@ sdk::Outcome<std::optional<sdk::Event>> Sandbox::wait(const sdk::Call& call) {
 int Sandbox::signal(int number) { return number == SIGKILL ? kill_everything() : -ENOTSUP; }
 
 int Sandbox::kill_everything() {
-  const std::lock_guard lock(mutex_);
-  if (process_.try_wait()) return -ESRCH;
-  learn_init();
   if (init_) {
     const long result = ::syscall(SYS_pidfd_send_signal, init_.get(), SIGKILL, nullptr, 0);
     return result == 0 ? 0 : -errno;
   }
-  // Process 1 does not exist yet, or bwrap has not said so: --die-with-parent ends it.
-  return process_.signal(SIGKILL);
+  // bwrap ended, or was stopped, before it had made process 1.
+  return process_.try_wait() ? -ESRCH : process_.signal(SIGKILL);
+}
+
+bool Sandbox::init_is_left() {
+  if (!init_) return false;
+  pollfd entry{init_.get(), POLLIN, 0};
+  return ::poll(&entry, 1, 0) == 0;
 }
 
 void Sandbox::learn_init() {
-  if (init_) return;
-  read_available(status_.get(), status_text_);
-  const nlohmann::json document = nlohmann::json::parse(first_line(status_text_), nullptr, false);
+  constexpr int kPatienceMs = 1000;
+  std::string text;
+  for (int round = 0; text.find('\n') == std::string::npos && round < 64; ++round) {
+    pollfd entries[2] = {{status_.get(), POLLIN, 0}, {process_.pidfd(), POLLIN, 0}};
+    const int count = ::poll(entries, 2, kPatienceMs);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    read_available(status_.get(), text);
+    if (entries[1].revents != 0) break;
+  }
+  const nlohmann::json document = nlohmann::json::parse(first_line(text), nullptr, false);
   if (!document.is_object()) return;
   const auto found = document.find("child-pid");
   if (found == document.end() || !found->is_number_integer()) return;

@@ -1,7 +1,6 @@
 // One bwrap process with a guest inside: an execution of the bwrap backend.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -15,6 +14,10 @@ class Sandbox final : public sdk::Execution {
   Sandbox(sdk::Process process, sdk::Fd diagnostics, sdk::Fd status);
   ~Sandbox() override;
 
+  // Waits (1 s at most) until bwrap has told the number of process 1, and opens a pidfd of it: from
+  // then on everything can be killed whatever becomes of bwrap. Once, before anything else.
+  void learn_init();
+
   // bwrap ends after it has reaped process 1, and process 1 ends after the kernel has ended every
   // other process of its PID namespace (pid_namespaces(7)): bwrap's end is the proof that nothing is left.
   int event_fd() override { return process_.pidfd(); }
@@ -24,15 +27,13 @@ class Sandbox final : public sdk::Execution {
 
  private:
   int kill_everything();
-  // Opens a pidfd of process 1 once bwrap has told its number.
-  void learn_init();
+  // bwrap itself was killed by somebody else: what it would have waited for.
+  bool init_is_left();
 
   sdk::Process process_;
   sdk::Fd diagnostics_;
   sdk::Fd status_;
-  std::mutex mutex_;  // guards what follows; signal() may come from any thread
-  std::string status_text_;
-  sdk::Fd init_;
+  sdk::Fd init_;  // set by learn_init only
 };
 
 }  // namespace exechost::bwrap

@@ -135,7 +135,16 @@ typedef struct eh_process_spec {
    * child has no other descriptor. They stay the caller's. At least 3, at most 256. */
   const int32_t* descriptors;
   eh_str working_directory; /* empty: / */
+  uint32_t flags;           /* EH_PROCESS_ flags */
+  uint32_t reserved;
 } eh_process_spec;
+
+enum {
+  /* It is not killed when the keeper dies. For a program that may leave something behind when it
+   * is killed at a bad moment; the backend then answers for its end (the guest ends by itself
+   * when its control socket closes). */
+  EH_PROCESS_OUTLIVES_KEEPER = 1
+};
 
 /* A process that the host started; 0 is none. Valid until process_release. */
 typedef uint64_t eh_process;

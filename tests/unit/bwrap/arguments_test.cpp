@@ -34,7 +34,7 @@ const json kRoot = {{"path", "/"}, {"access", "ro"}};
 TEST(BwrapArguments, EveryNamespaceAndNoCapability) {
   const auto options = render(document({kRoot}), {}).options;
   for (const char* option : {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
-                             "--unshare-net", "--new-session", "--die-with-parent", "--as-pid-1", "--clearenv"}) {
+                             "--unshare-net", "--new-session", "--as-pid-1", "--clearenv"}) {
     EXPECT_TRUE(contains(options, option)) << option;
   }
   position(options, {"--cap-drop", "ALL"});
@@ -76,8 +76,8 @@ TEST(BwrapArguments, EachAccessHasItsOptions) {
   position(rendered.options, {"--ro-bind", "/mnt/real", "/srv/data"});
   position(rendered.options, {"--bind", "/srv/w", "/srv/w"});
   position(rendered.options, {"--perms", "0755", "--tmpfs", "/srv/p"});
-  position(rendered.options, {"--perms", "0000", "--ro-bind-data", "7", "/srv/secret"});
-  position(rendered.options, {"--perms", "0000", "--ro-bind-data", "8", "/srv/secret2"});
+  position(rendered.options, {"--perms", "0000", "--ro-bind-data", "9", "/srv/secret"});
+  position(rendered.options, {"--perms", "0000", "--ro-bind-data", "10", "/srv/secret2"});
   EXPECT_EQ(rendered.mask_count, 2U);
 }
 
@@ -108,7 +108,7 @@ TEST(BwrapArguments, TheGuestIsReadOnlyAndComesAfterTheView) {
   const std::size_t guest =
       position(rendered.options, {"--ro-bind", "/opt/libexec/exechost-guest", "/run/exechost/guest"});
   EXPECT_LT(run, guest);
-  EXPECT_THAT(rendered.command, ElementsAre("--args", "5", "--json-status-fd", "6", "--"));
+  EXPECT_THAT(rendered.command, ElementsAre("--args", "7", "--json-status-fd", "8", "--"));
 }
 
 struct BadDocument {

@@ -44,7 +44,7 @@ AT(eh_call, fail, 32);
 AT(eh_call, answer, 40);
 AT(eh_call, progress, 48);
 
-SIZE_OF(eh_process_spec, 56);
+SIZE_OF(eh_process_spec, 64);
 AT(eh_process_spec, struct_size, 0);
 AT(eh_process_spec, argument_count, 4);
 AT(eh_process_spec, arguments, 8);
@@ -53,6 +53,7 @@ AT(eh_process_spec, environment_count, 24);
 AT(eh_process_spec, descriptor_count, 28);
 AT(eh_process_spec, descriptors, 32);
 AT(eh_process_spec, working_directory, 40);
+AT(eh_process_spec, flags, 56);
 
 SIZE_OF(eh_host, 88);
 AT(eh_host, struct_size, 0);

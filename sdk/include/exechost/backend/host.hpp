@@ -99,8 +99,9 @@ class Process {
 struct ProcessSpec {
   std::vector<std::string> arguments;    // arguments[0]: absolute path of the program
   std::vector<std::string> environment;  // "NAME=value"
-  std::vector<int> descriptors;          // child's i is a duplicate of [i]; -1: /dev/null; 3 to 16
-  std::string working_directory;         // empty: /
+  std::vector<int> descriptors;          // child's i is a duplicate of [i]; -1: /dev/null; 3 to 256
+  std::string working_directory{};       // empty: /
+  bool outlives_keeper = false;          // EH_PROCESS_OUTLIVES_KEEPER
 };
 
 // The host's services. A copyable view, valid as long as the backend lives. [any]
@@ -148,6 +149,7 @@ class Host {
     raw_spec.descriptors = descriptors.data();
     raw_spec.descriptor_count = static_cast<std::uint32_t>(descriptors.size());
     raw_spec.working_directory = to_eh(spec.working_directory);
+    raw_spec.flags = spec.outlives_keeper ? EH_PROCESS_OUTLIVES_KEEPER : 0;
     eh_process handle = 0;
     const eh_status status = raw_->spawn(raw_->context, &raw_spec, call.raw(), &handle);
     if (status == EH_TIMED_OUT) return Failure::timed_out();
