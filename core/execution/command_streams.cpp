@@ -18,6 +18,8 @@ PumpOptions pump_options(const StreamsSpec& spec, StdStream stream) {
   options.spill_folder = spec.spill_folder;
   options.on_output = spec.on_output;
   options.sink = stream == StdStream::out ? spec.out : spec.err;
+  // A stream that goes to the caller's descriptor and nowhere else is like a pipe between the two.
+  options.ends_with_reader = !spec.on_output && spec.spill_folder.empty();
   return options;
 }
 

@@ -57,6 +57,7 @@ void Sink::flush() {
 
 void Sink::close(int error_number) {
   closed_ = true;
+  reader_gone_ = error_number == EPIPE;
   error_number_ = error_number == EPIPE ? 0 : error_number;
   pending_ = {};
   offset_ = 0;

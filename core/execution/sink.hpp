@@ -23,6 +23,8 @@ class Sink : public std::enable_shared_from_this<Sink> {
   std::size_t pending_bytes() const { return pending_.size() - offset_; }
   // True when the reader has gone or writing failed: everything further is ignored.
   bool closed() const { return closed_; }
+  // Writing failed because nobody reads any more (EPIPE).
+  bool reader_gone() const { return reader_gone_; }
   // errno of a failure other than "the reader has gone"; 0: none.
   int error_number() const { return error_number_; }
   // Gives up what is pending and ignores everything further; returns how much that is.
@@ -39,6 +41,7 @@ class Sink : public std::enable_shared_from_this<Sink> {
   std::string pending_;
   std::size_t offset_ = 0;  // how much of pending_ is written
   bool closed_ = false;
+  bool reader_gone_ = false;
   int error_number_ = 0;
 };
 

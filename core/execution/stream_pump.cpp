@@ -67,6 +67,7 @@ void StreamPump::on_sink_progress() {
     warnings_.push_back(
         fmt::format("{} could not be passed on completely: {}", name(), std::strerror(sink_->error_number())));
   }
+  if (options_.ends_with_reader && sink_->reader_gone() && reading_) end_reading();
   if (paused_ && reading_ && !must_pause()) {
     paused_ = false;
     wait();

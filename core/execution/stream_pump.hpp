@@ -25,6 +25,9 @@ struct PumpOptions {
   std::string spill_folder;  // empty: no spill file
   OutputCallback on_output;
   std::shared_ptr<SharedFd> sink;  // null: none
+  // When the sink's reader has gone, the command's stream is closed too: it gets the SIGPIPE it
+  // would have got without us. Otherwise everything is read and counted to the end.
+  bool ends_with_reader = false;
 };
 
 // Reactor thread only. While the sink has bytes it could not take, the pipe is not read: that

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 
 #include "tests/support/scene.hpp"
 
@@ -72,6 +73,18 @@ TEST_P(Output, NobodyReadsIt) {
   options.stdout_fd = write_end.get();
   const ProgramEnd end = run_program(options, std::chrono::seconds(20));
   EXPECT_EQ(end.exit_status(), 3) << end.err;
+}
+
+TEST_P(Output, AnEndlessWriterEndsWithItsReader) {
+  const ProgramEnd end = scene_->run({"run", "--shell", "true"});
+  ASSERT_EQ(end.exit_status(), 0) << end.err;
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  UniqueFd(ends[0]).reset();
+  const UniqueFd write_end(ends[1]);
+  ProgramOptions options = scene_->cli({"run", "--", "yes"});
+  options.stdout_fd = write_end.get();
+  EXPECT_EQ(run_program(options, std::chrono::seconds(20)).exit_status(), 128 + SIGPIPE);
 }
 
 TEST_P(Output, ThereIsNoStandardOutput) {

@@ -64,7 +64,9 @@ struct Request {
   StdinSource standard_input;
   OutputCallback on_output;
   // When >= 0 the stream is also copied to this descriptor (which stays the
-  // caller's). A slow reader there slows the command, not other executions.
+  // caller's). A slow reader there slows the command, not other executions; when
+  // the reader has gone the command's stream is closed too, as in any pipeline
+  // (with on_output or a spill file it is read to its end instead).
   int stdout_descriptor = -1;
   int stderr_descriptor = -1;
 

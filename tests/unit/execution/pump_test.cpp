@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <csignal>
 
 #include <cstdlib>
 #include <fstream>
@@ -177,6 +178,22 @@ TEST_F(PumpTest, AReaderThatGoesAwayDoesNotStopTheCount) {
   end.reset();
   EXPECT_EQ(take().total_bytes, 300'000u);
   EXPECT_TRUE(pump->warnings().empty());
+}
+
+TEST_F(PumpTest, OrTheCommandLosesItsReaderToo) {
+  std::signal(SIGPIPE, SIG_IGN);
+  auto gone = make_pipe();
+  options.sink = sink(gone.write.get());
+  options.ends_with_reader = true;
+  gone.read.reset();
+  UniqueFd end = start();
+  const std::string bytes = noise(65'536);
+  ssize_t written = 0;
+  while ((written = ::write(end.get(), bytes.data(), bytes.size())) > 0) {
+  }
+  EXPECT_EQ(written, -1);
+  EXPECT_EQ(errno, EPIPE) << "as if the command had the pipe itself";
+  EXPECT_FALSE(on_reactor(reactor, [&] { return pump->reading(); }));
 }
 
 TEST_F(PumpTest, AFailingSinkIsToldOnce) {
