@@ -50,7 +50,7 @@ CallResult Backends::get(const PluginChoice& choice, const plugin::CallLimits& l
   if (loaded_id != choice.id) {
     return CallResult::failed(make_failure(
         FailureKind::unavailable, Phase::provision,
-        fmt::format("the plugin \"{}\" is \"{}\", not \"{}\"", choice.library, loaded_id, choice.id), "load"));
+        fmt::format(R"(the plugin "{}" is "{}", not "{}")", choice.library, loaded_id, choice.id), "load"));
   }
   return create(choice, limits, *library, backend);
 }
