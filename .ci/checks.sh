@@ -11,7 +11,7 @@ check_install() {
     set -e
     trap 'rm -rf "$scratch"' EXIT
     prefix=$scratch/first
-    cmake --install "$SOURCE_DIR/build/release" --prefix "$prefix" >/dev/null
+    cmake --install "$(build_root)/release" --prefix "$prefix" >/dev/null
     mkdir "$scratch/workspace"
     cd "$scratch/workspace"
     [[ $("$prefix/bin/exechost" run -- echo installed) == installed ]]
@@ -26,7 +26,8 @@ check_install() {
 
 # docs/settings.md is generated; docs/cli.md names every option there is.
 check_generated_docs() {
-  local program=$SOURCE_DIR/build/release/bin/exechost option command failed=0
+  local program option command failed=0
+  program=$(build_root)/release/bin/exechost
   diff -u "$SOURCE_DIR/docs/settings.md" <("$program" schema settings --markdown) || failed=1
   for command in run explain backends doctor settings schema completion version; do
     while read -r option; do
@@ -57,5 +58,23 @@ check_pages() {
     echo "unfinished business in the tree"
     failed=1
   fi
+  return $failed
+}
+
+# fuzz SECONDS: every target for that long, from its corpus. Needs clang.
+fuzz() {
+  local seconds=$1 build target name failed=0
+  build=$(build_root)/fuzz
+  cmake -S "$SOURCE_DIR" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DEXECHOST_BUILD_FUZZERS=ON -DEXECHOST_BUILD_CLI=OFF -DEXECHOST_SANITIZE=address,undefined >/dev/null || return 1
+  ninja -C "$build" fuzz_json fuzz_manifest fuzz_guest_spec fuzz_packet || return 1
+  for target in "$build"/tests/fuzz/fuzz_*; do
+    name=$(basename "$target")
+    [[ -x $target && -d $SOURCE_DIR/tests/fuzz/corpus/${name#fuzz_} ]] || continue
+    mkdir -p "$build/corpus/$name"
+    # What is found new goes to the build tree; the guest never unmaps what it read, hence the bound.
+    "$target" -max_total_time="$seconds" -runs=200000 -rss_limit_mb=4096 -artifact_prefix="$build/" "$build/corpus/$name" \
+      "$SOURCE_DIR/tests/fuzz/corpus/${name#fuzz_}" || failed=1
+  done
   return $failed
 }

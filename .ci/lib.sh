@@ -1,6 +1,9 @@
 # Shared by .ci/run and .ci/full. Sourced.
 # shellcheck shell=bash
 
+# shellcheck source=dev.d/common.sh
+source "$SOURCE_DIR/dev.d/common.sh"
+
 PASSED=0
 FAILED=0
 SKIPPED=0
@@ -61,7 +64,9 @@ count_junit() {
 run_tests() {
   local preset=$1
   shift
-  local junit=$SOURCE_DIR/build/$preset/junit.xml
+  local junit
+  junit=$(build_root)/$preset/junit.xml
+  mkdir -p "$(dirname "$junit")"
   rm -f "$junit"
   say "tests, preset $preset"
   # The counts come from the report; ctest's status says nothing more.

@@ -48,11 +48,11 @@ install_into() {
 dev_build() {
   take_preset dev "$@"
   install_packages build test
-  configure "$PRESET" "$SOURCE_DIR/build/$PRESET"
-  compile "$SOURCE_DIR/build/$PRESET" "${REST[@]}"
+  configure "$PRESET" "$(build_root)/$PRESET"
+  compile "$(build_root)/$PRESET" "${REST[@]}"
 }
 
 dev_clean() {
   "$SOURCE_DIR/tests/testbed/down"
-  rm -rf "${SOURCE_DIR:?}/build" "$(run_prefix)"
+  rm -rf "$(build_root)" "$(run_prefix)"
 }

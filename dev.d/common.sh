@@ -21,4 +21,28 @@ job_count() {
   echo $((processors < by_memory ? processors : by_memory))
 }
 
+# True when nobody but root and the caller can put a file at or above the folder: a plugin from
+# anywhere else is refused, so that its tests can't run there.
+is_trusted() {
+  local folder=$1
+  while :; do
+    [[ $(stat -c '%u' "$folder") =~ ^(0|$EUID)$ ]] || return 1
+    (($(stat -c '0%a' "$folder") & 022)) && return 1
+    [[ $folder == / ]] && return 0
+    folder=$(dirname "$folder")
+  done
+}
+
+# Where build trees are: in the source tree, or, when that lies where others may write (below /tmp),
+# in a folder of its own.
+build_root() {
+  if is_trusted "$SOURCE_DIR"; then
+    echo "$SOURCE_DIR/build"
+  elif ((EUID == 0)); then
+    echo "/opt/exechost-build/$(source_id)"
+  else
+    echo "${XDG_CACHE_HOME:-$(home_folder)/.cache}/exechost-build/$(source_id)"
+  fi
+}
+
 home_folder() { echo "${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"; }

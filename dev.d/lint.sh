@@ -31,9 +31,9 @@ check_shell() {
 lint_build() {
   local preset
   for preset in dev release asan; do
-    [[ -x $SOURCE_DIR/build/$preset/bin/exechost ]] && echo "$SOURCE_DIR/build/$preset" && return
+    [[ -x $(build_root)/$preset/bin/exechost ]] && echo "$(build_root)/$preset" && return
   done
-  dev_build && echo "$SOURCE_DIR/build/dev"
+  dev_build && echo "$(build_root)/dev"
 }
 
 # tidy_files DATABASE [--all]: C++ files that the build knows; without --all those that are changed
@@ -51,7 +51,8 @@ tidy_files() {
 
 # Precompiled headers are the compiler's own format: the flags that use them are removed.
 check_tidy() {
-  local build database=$SOURCE_DIR/build/tidy
+  local build database
+  database=$(build_root)/tidy
   local -a files=()
   build=$(lint_build) || return 1
   mkdir -p "$database"

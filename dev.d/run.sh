@@ -5,7 +5,8 @@
 run_prefix() { echo "${XDG_DATA_HOME:-$(home_folder)/.local/share}/exechost-dev/$(source_id)"; }
 
 dev_run() {
-  local build=$SOURCE_DIR/build/run prefix
+  local build prefix
+  build=$(build_root)/run
   prefix=$(run_prefix)
   install_packages build
   configure release "$build" -DEXECHOST_BUILD_TESTS=OFF

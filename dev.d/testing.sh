@@ -7,13 +7,14 @@ test_prefix() {
   if ((EUID == 0)); then
     echo "/opt/exechost-test/$(source_id)-$variant"
   else
-    echo "$SOURCE_DIR/build/$variant/prefix"
+    echo "$(build_root)/$variant/prefix"
   fi
 }
 
 dev_test() {
   take_preset dev "$@"
-  local build=$SOURCE_DIR/build/$PRESET prefix
+  local build prefix
+  build=$(build_root)/$PRESET
   prefix=$(test_prefix "$PRESET")
   install_packages build test
   configure "$PRESET" "$build"
@@ -22,5 +23,5 @@ dev_test() {
   install_into "$prefix" "$build"
   say "testing (preset $PRESET, installed in $prefix)"
   cd "$SOURCE_DIR" || return 1
-  EXECHOST_TEST_PREFIX=$prefix ctest --preset "$PRESET" --no-tests=error --parallel "$(nproc)" "${REST[@]}"
+  EXECHOST_TEST_PREFIX=$prefix ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$(nproc)" "${REST[@]}"
 }
