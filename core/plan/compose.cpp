@@ -96,7 +96,8 @@ class Composer {
     for (const char* root : {"/home", "/root"}) {
       // Somebody's home may be one of these itself: then add_homes() makes it the private one.
       const std::string folder = landing(root);
-      if (folder != facts_.home || !can_be_private(folder)) add_rule(folder, RuleKind::system, Access::hidden, "home folders");
+      if (folder != facts_.home || !can_be_private(folder))
+        add_rule(folder, RuleKind::system, Access::hidden, "home folders");
     }
   }
 
