@@ -11,9 +11,9 @@ namespace exechost::bwrap {
 
 // What the options refer to by descriptor number inside bwrap.
 struct DescriptorNumbers {
-  int arguments = 7;   // --args
-  int status = 8;      // --json-status-fd
-  int first_mask = 9;  // one empty file for each masked path, from here on
+  int arguments = 7;    // --args
+  int status = 8;       // --json-status-fd
+  int first_mask = 10;  // one empty file for each masked path, from here on
 };
 
 struct Rendered {

@@ -90,15 +90,11 @@ class BwrapEnvironment final : public sdk::Environment {
     // its first three descriptors to its end and closes the others: the command's streams are among
     // those, or nobody would see that the command has closed one.
     for (const char* option : {"--stdin-fd=4", "--stdout-fd=5", "--stderr-fd=6"}) spec.arguments.emplace_back(option);
-    spec.descriptors = {-1,
-                        -1,
-                        diagnostics->write_end.get(),
-                        request.control_fd(),
-                        request.stdin_fd(),
-                        request.stdout_fd(),
-                        request.stderr_fd(),
-                        options->get(),
-                        status->write_end.get()};
+    spec.descriptors = {-1, -1, diagnostics->write_end.get(), request.control_fd(), request.stdin_fd(),
+                        request.stdout_fd(), request.stderr_fd(), options->get(), status->write_end.get(),
+                        // Its own reader: with the keeper gone bwrap would end on writing its status, which it
+                        // does while its child waits for a word from it.
+                        status->read_end.get()};
     spec.outlives_keeper = true;  // see arguments.cpp
     spec.descriptors.resize(spec.descriptors.size() + rendered_.mask_count, -1);
 

@@ -76,8 +76,8 @@ TEST(BwrapArguments, EachAccessHasItsOptions) {
   position(rendered.options, {"--ro-bind", "/mnt/real", "/srv/data"});
   position(rendered.options, {"--bind", "/srv/w", "/srv/w"});
   position(rendered.options, {"--perms", "0755", "--tmpfs", "/srv/p"});
-  position(rendered.options, {"--perms", "0000", "--ro-bind-data", "9", "/srv/secret"});
-  position(rendered.options, {"--perms", "0000", "--ro-bind-data", "10", "/srv/secret2"});
+  position(rendered.options, {"--perms", "0000", "--ro-bind-data", "10", "/srv/secret"});
+  position(rendered.options, {"--perms", "0000", "--ro-bind-data", "11", "/srv/secret2"});
   EXPECT_EQ(rendered.mask_count, 2U);
 }
 
