@@ -205,9 +205,13 @@ void Run::on_event(const ExecutionEvent& event) {
 
 void Run::on_confined(const ExecutionEvent& event) {
   confined_ = true;
-  if (!spec_.plan->confinement.seccomp_profile.empty() && !event.seccomp) {
-    break_off(fmt::format("the guest did not install the system call filter \"{}\" that the plan requires",
-                          spec_.plan->confinement.seccomp_profile));
+  const plan::Confinement& promised = spec_.plan->confinement;
+  if (!promised.seccomp_profile.empty() && !event.seccomp) {
+    return break_off(fmt::format("the guest did not install the system call filter \"{}\" that the plan requires",
+                                 promised.seccomp_profile));
+  }
+  if (promised.landlock_required && event.landlock_abi == 0) {
+    break_off("the guest did not put on Landlock, which the plan requires and this machine's kernel has");
   }
 }
 

@@ -17,8 +17,10 @@ constexpr std::array<std::string_view, 16> kCore{"PATH", "SHELL",     "TMPDIR", 
                                                  "LANG", "LC_ALL",    "LC_CTYPE", "LOGNAME", "USER", "TERM",
                                                  "TZ",   "COLORTERM", "NO_COLOR", "LC_*"};
 // Withheld whatever the settings say, unless dangerously_keep_secrets.
-constexpr std::array<std::string_view, 7> kSecrets{"*KEY*",    "*SECRET*",     "*TOKEN*", "*PASSWORD*",
-                                                   "*PASSWD*", "*CREDENTIAL*", "*AUTH*"};
+// AUTH is matched by its ends: GIT_AUTHOR_NAME is no secret.
+constexpr std::array<std::string_view, 10> kSecrets{
+    "*KEY*",        "*SECRET*", "*TOKEN*", "*PASSWORD*",       "*PASSWD*",
+    "*CREDENTIAL*", "*AUTH",    "*AUTH_*", "*AUTHENTICATION*", "*AUTHORIZATION*"};
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 constexpr const char* kScratch = "/tmp";
 

@@ -146,6 +146,9 @@ Result<Plan> make_plan(const PlanInput& input) {
   if (!choice) return unexpected(choice.error());
   fill_from_backend(plan, *choice, settings);
   plan.confinement = make_confinement(plan.view, plan.resources, input.facts.uid);
+  // Another machine's kernel is not known here: its guest's report is all there is.
+  plan.confinement.landlock_required =
+      plan.guest != GuestEntry::none && choice->backend->statement.locality == "local" && input.facts.landlock_abi > 0;
   return plan;
 }
 

@@ -45,6 +45,7 @@ struct Rlimit {
 struct Confinement {
   std::string seccomp_profile = "base";  // see guest/seccomp
   bool landlock = true;                  // where the kernel has it
+  bool landlock_required = false;        // this kernel has it: without it the command does not start
   std::vector<LandlockRule> landlock_rules;
   std::vector<Rlimit> rlimits;
 };

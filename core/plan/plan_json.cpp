@@ -47,6 +47,7 @@ json confinement_json(const Confinement& confinement) {
   }
   return {{"seccomp_profile", confinement.seccomp_profile},
           {"landlock", confinement.landlock},
+          {"landlock_required", confinement.landlock_required},
           {"landlock_rules", std::move(rules)},
           {"rlimits", std::move(limits)}};
 }

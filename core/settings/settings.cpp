@@ -9,6 +9,19 @@ namespace exechost::settings {
 
 using nlohmann::json;
 
+namespace {
+
+// A setting that is null has no value: whoever reads the settings must not meet it.
+json without_nulls(const json& object) {
+  json kept = json::object();
+  for (const auto& [name, value] : object.items()) {
+    if (!value.is_null()) kept[name] = value.is_object() ? without_nulls(value) : value;
+  }
+  return kept;
+}
+
+}  // namespace
+
 std::string_view to_string(Scope scope) {
   constexpr std::array<std::string_view, 8> kNames{"built-in", "system",      "user",    "project",
                                                    "profile",  "environment", "request", "managed"};
@@ -30,13 +43,8 @@ const json& Settings::at(std::string_view dotted) const {
 }
 
 json Settings::backend_settings(std::string_view backend) const {
-  json own = json::object();
   const json& values = at("backends." + std::string(backend));
-  if (!values.is_object()) return own;
-  for (const auto& [name, value] : values.items()) {
-    if (!value.is_null()) own[name] = value;
-  }
-  return own;
+  return values.is_object() ? without_nulls(values) : json::object();
 }
 
 Origin Settings::origin(std::string_view dotted) const {

@@ -159,6 +159,15 @@ TEST_F(RunTest, AConfinementWithoutItsFilterIsKilled) {
   EXPECT_EQ(harness.keeper->execution->signals, std::vector{SIGKILL});
 }
 
+TEST_F(RunTest, ACommandWithoutLandlockOnAKernelThatHasItIsKilled) {
+  harness.plan->confinement.landlock_required = true;
+  harness.keeper->on_spawn = [](FakeExecution& execution) { execution.confined(true, 0); };
+  const ExecResult result = harness.run();
+  EXPECT_EQ(result.failure->kind, FailureKind::protocol_error);
+  EXPECT_THAT(result.failure->message, ::testing::HasSubstr("Landlock"));
+  EXPECT_EQ(harness.keeper->execution->signals, std::vector{SIGKILL});
+}
+
 TEST_F(RunTest, WithoutAGuestNothingIsConfinedAndNothingIsExpected) {
   harness.plan->guest = plan::GuestEntry::none;
   harness.keeper->on_spawn = [](FakeExecution& execution) {

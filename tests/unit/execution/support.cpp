@@ -25,11 +25,11 @@ void FakeExecution::emit(ExecutionEvent::Kind kind, int wait_status) {
   handler(event);
 }
 
-void FakeExecution::confined(bool seccomp) {
+void FakeExecution::confined(bool seccomp, int landlock_abi) {
   ExecutionEvent event;
   event.kind = ExecutionEvent::Kind::confined;
   event.seccomp = seccomp;
-  event.landlock_abi = 6;
+  event.landlock_abi = landlock_abi;
   handler(event);
 }
 

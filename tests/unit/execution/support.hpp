@@ -108,7 +108,7 @@ struct FakeExecution {
   std::vector<int> signals;
 
   void emit(keeper::ExecutionEvent::Kind kind, int wait_status = 0);
-  void confined(bool seccomp = true);
+  void confined(bool seccomp = true, int landlock_abi = 6);
   void started() { emit(keeper::ExecutionEvent::Kind::started); }
   void exited(int code) { emit(keeper::ExecutionEvent::Kind::exited, code << 8); }
   void killed(int number) { emit(keeper::ExecutionEvent::Kind::exited, number); }

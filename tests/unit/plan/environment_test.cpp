@@ -71,6 +71,17 @@ TEST_F(EnvironmentTest, P29_Include) {
   EXPECT_EQ(build().at("EDITOR"), "vi");
   EXPECT_FALSE(build().contains("API_KEY")) << "a pattern of secrets wins over include";
 }
+TEST_F(EnvironmentTest, AnAuthorIsNoSecret) {
+  facts_.environment["GIT_AUTHOR_NAME"] = "somebody";
+  facts_.environment["NPM_CONFIG__AUTH"] = facts_.environment["BASIC_AUTH_LINE"] = facts_.environment["BASICAUTH"] =
+      "s";
+  facts_.environment["HTTP_AUTHORIZATION"] = "s";
+  settings_.set("environment.inherit", "all");
+  EXPECT_EQ(build().at("GIT_AUTHOR_NAME"), "somebody");
+  for (const char* secret : {"NPM_CONFIG__AUTH", "BASIC_AUTH_LINE", "BASICAUTH", "HTTP_AUTHORIZATION"}) {
+    EXPECT_FALSE(build().contains(secret)) << secret;
+  }
+}
 TEST_F(EnvironmentTest, P29_Exclude) {
   settings_.set("environment.inherit", "all").set("environment.exclude", {"*URL", "c?"});
   EXPECT_FALSE(build().contains("DATABASE_URL"));

@@ -20,7 +20,7 @@ const json& defaults() {
                    "allow_write": [], "deny_write": [], "allow_read": [], "deny_read": []},
     "network": {"mode": "none", "allowed_domains": [], "denied_domains": []},
     "environment": {"inherit": "core", "include": [], "exclude": ["*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*",
-                    "*PASSWD*", "*CREDENTIAL*", "*AUTH*"], "include_only": [], "set": {}, "dangerously_keep_secrets": false},
+                    "*PASSWD*", "*CREDENTIAL*", "*AUTH", "*AUTH_*", "*AUTHENTICATION*", "*AUTHORIZATION*"], "include_only": [], "set": {}, "dangerously_keep_secrets": false},
     "resources": {"cpu": null, "memory": null, "disk": null, "pids": 512, "timeout": null, "kill_grace": 2000,
                   "tmp_size": 1073741824, "home_size": 1073741824, "output_cap": 1048576, "output_spill": false},
     "session": {"name": "", "persistent": true, "idle_timeout": 300000, "max_lifetime": 86400000},

@@ -269,6 +269,15 @@ TEST(Plugins, TheirOwnSettingsAreCheckedNormalisedAndMerged) {
   EXPECT_EQ(settings.origin("backends.firecracker.disk_size").scope, Scope::user);
 }
 
+TEST(Plugins, WhatHasNoValueIsNotHandedOnInNoDepth) {
+  const Settings settings = resolved({.plugins = {plugin()}});
+  ASSERT_TRUE(settings.at("backends.firecracker.net.bridge").is_null());
+  const json own = settings.backend_settings("firecracker");
+  EXPECT_EQ(own.at("vcpus"), 1);
+  EXPECT_FALSE(own.contains("boot_timeout"));
+  EXPECT_EQ(own.at("net"), json::object());
+}
+
 TEST(Plugins, BadSettingsOfTheirsAreErrors) {
   const std::pair<json, const char*> cases[] = {
       {{{"kernal", "x"}}, "backends.firecracker.kernal: unknown name (did you mean kernel?)"},

@@ -37,7 +37,7 @@ TEST(Defaults, AreTheDocumentedOnes) {
       {"network.denied_domains", json::array()},
       {"environment.inherit", "core"},
       {"environment.include", json::array()},
-      {"environment.exclude", {"*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*", "*PASSWD*", "*CREDENTIAL*", "*AUTH*"}},
+      {"environment.exclude", {"*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*", "*PASSWD*", "*CREDENTIAL*", "*AUTH", "*AUTH_*", "*AUTHENTICATION*", "*AUTHORIZATION*"}},
       {"environment.include_only", json::array()},
       {"environment.set", json::object()},
       {"environment.dangerously_keep_secrets", false},
