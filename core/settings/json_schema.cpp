@@ -156,11 +156,9 @@ class SchemaCheck {
     if (!value.is_string()) return fail(here, value, "must be a string");
     const auto text = value.get<std::string>();
     if (text.size() > JsonSchema::kMaxPattern) return fail(here, value, "a pattern has at most 256 bytes");
-    try {
-      target_.patterns_.try_emplace(text, text, std::regex::ECMAScript);
-    } catch (const std::regex_error&) {
-      return fail(here, value, "not an ECMAScript regular expression");
-    }
+    auto pattern = Pattern::compile(text);
+    if (!pattern) return fail(here, value, "not a regular expression (or one with backreferences or look-around)");
+    target_.patterns_.try_emplace(text, std::move(*pattern));
     return true;
   }
 

@@ -6,9 +6,9 @@
 //   items minItems maxItems uniqueItems oneOf anyOf $ref $defs
 //   default description title deprecated $schema $id x-*          (not checked against values)
 //
-// true and false are schemas. `items` is one schema for every item. `pattern` is an ECMAScript
-// regular expression of at most 256 bytes over the bytes of the string; strings above 4096 bytes
-// fail it. `$ref` is "#" or "#/..." and names a schema of the same document. `$id` stands only
+// true and false are schemas. `items` is one schema for every item. `pattern` is a
+// regular expression of at most 256 bytes without backreferences and look-around (see pattern.hpp).
+// `$ref` is "#" or "#/..." and names a schema of the same document. `$id` stands only
 // at the root and changes nothing. Lengths count Unicode code points.
 //
 // Immutable after compile(): const members are safe from any thread.
@@ -16,10 +16,11 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
+
+#include "core/settings/pattern.hpp"
 
 namespace exechost::settings {
 
@@ -41,7 +42,6 @@ class JsonSchema {
   static constexpr std::size_t kMaxIssues = 16;
   static constexpr std::size_t kMaxSteps = 4'000'000;  // pairs of value and schema that are looked at
   static constexpr std::size_t kMaxPattern = 256;
-  static constexpr std::size_t kMaxMatched = 4096;
 
   // The error is the first thing wrong with the schema.
   static tl::expected<JsonSchema, SchemaIssue> compile(nlohmann::json document);
@@ -57,7 +57,7 @@ class JsonSchema {
   friend class SchemaCheck;
   friend class Validation;
   nlohmann::json document_;
-  std::map<std::string, std::regex> patterns_;
+  std::map<std::string, Pattern> patterns_;
 };
 
 // JSON pointer token: "~" and "/" escaped (RFC 6901).

@@ -1,4 +1,5 @@
 // The seed story: installing and testing a package from the net whose scripts are hostile.
+#include "exechost_test_paths.hpp"
 #include "tests/support/listeners.hpp"
 #include "tests/support/scene.hpp"
 #include "tests/support/tree.hpp"

@@ -1,4 +1,5 @@
 #include "tests/support/scene.hpp"
+#include "exechost_test_paths.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

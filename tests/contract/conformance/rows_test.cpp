@@ -7,6 +7,7 @@
 #include <list>
 #include <regex>
 
+#include "exechost_test_paths.hpp"
 #include "tests/contract/conformance/row.hpp"
 #include "tests/support/listeners.hpp"
 #include "tests/support/scene.hpp"

@@ -1,5 +1,6 @@
 // Which bwrap is taken, and which is refused: rows P33 and P37.
 #include "program.hpp"
+#include "exechost_test_paths.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

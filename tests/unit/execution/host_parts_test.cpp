@@ -9,6 +9,7 @@
 #include "core/host/probe_cache.hpp"
 #include "core/host/request_overrides.hpp"
 #include "core/host/request_run.hpp"
+#include "exechost_test_paths.hpp"
 #include "host_support.hpp"
 
 namespace exechost::host {

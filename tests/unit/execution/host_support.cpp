@@ -1,4 +1,5 @@
 #include "host_support.hpp"
+#include "exechost_test_paths.hpp"
 
 #include <unistd.h>
 

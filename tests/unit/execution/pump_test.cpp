@@ -57,6 +57,7 @@ class PumpTest : public ::testing::Test {
     on_reactor(reactor, [&] {
       if (pump) pump->stop_reading();
       pump.reset();
+      options = {};  // its sink belongs to the reactor
       return 0;
     });
   }

@@ -11,6 +11,7 @@
 #include "core/base/reactor.hpp"
 #include "core/keeper/client.hpp"
 #include "core/keeper/placement.hpp"
+#include "exechost_test_paths.hpp"
 #include "tests/unit/keeper/support.hpp"
 
 namespace {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/base/base64.hpp"
+#include "exechost_test_paths.hpp"
 #include "tests/unit/plan/support.hpp"
 
 namespace exechost::plan::testing {

@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "exechost_test_paths.hpp"
+
 namespace exechost {
 namespace {
 

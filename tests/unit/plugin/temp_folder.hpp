@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "exechost_test_paths.hpp"
+
 namespace exechost::test {
 
 class TempFolder {

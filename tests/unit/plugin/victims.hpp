@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/plugin/loader.hpp"
+#include "exechost_test_paths.hpp"
 
 namespace exechost::test {
 

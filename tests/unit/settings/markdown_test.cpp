@@ -7,6 +7,7 @@
 
 #include "core/settings/schema_tree.hpp"
 #include "core/settings/settings.hpp"
+#include "exechost_test_paths.hpp"
 
 namespace exechost::settings {
 namespace {

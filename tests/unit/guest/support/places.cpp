@@ -1,4 +1,5 @@
 #include "tests/unit/guest/support/places.hpp"
+#include "exechost_test_paths.hpp"
 
 #include <fcntl.h>
 #include <grp.h>

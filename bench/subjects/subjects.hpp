@@ -1,0 +1,40 @@
+// What can be measured. Every factory returns something that does its thing once and says how many
+// microseconds it took; each keeps what it needs (a host, a keeper) for all rounds.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/place.hpp"
+
+namespace exechost::bench {
+
+using Once = std::function<double()>;
+
+// `true` by posix_spawn, and by ExecHost in a tier or backend ("node", "bwrap").
+Once raw_spawn(const Place& place);
+Once host_run(const Place& place, const std::string& where, KeeperPlacement keeper);
+// `exechost run -- true`, a process each time.
+Once command_line_run(const Place& place);
+// bwrap by posix_spawn with exactly the options that ExecHost gives it, `true` in place of the guest.
+Once raw_bwrap(const Place& place);
+// A run in the backend that does nothing.
+Once dispatch(const Place& place, KeeperPlacement keeper);
+// From the deadline of a tree that ignores signals until run() has returned.
+Once kill_latency(const Place& place, const std::string& where);
+// All at the same time until the last has ended.
+Once parallel_host_runs(const Place& place, int count);
+Once parallel_raw_bwraps(const Place& place, int count);
+
+// Other products, when PEERS/node_modules/.bin has them.
+struct Peer {
+  std::string name;
+  std::optional<Once> once;
+  std::string why_not;
+};
+Peer codex(const Place& place, const std::string& peers);
+Peer srt(const Place& place, const std::string& peers);
+
+}  // namespace exechost::bench
