@@ -86,6 +86,7 @@ void send_failed(const Outcome& outcome) {
   message.version = kProtocolVersion;
   message.step = outcome.step;
   message.error_number = outcome.error_number;
+  message.number = outcome.detail;
   send(message);
 }
 

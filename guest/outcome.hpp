@@ -8,11 +8,12 @@ namespace exechost::guest {
 struct Outcome {
   Step step = Step::none;
   int error_number = 0;
+  int detail = 0;  // Message::number
 
   bool ok() const { return step == Step::none; }
 };
 
 inline Outcome success() { return {}; }
-inline Outcome failure(Step step, int error_number) { return {step, error_number}; }
+inline Outcome failure(Step step, int error_number, int detail = 0) { return {step, error_number, detail}; }
 
 }  // namespace exechost::guest

@@ -41,12 +41,14 @@ enum class Step : std::uint32_t {
   descriptors,
   working_directory,  // chdir(cwd)
   exec,
+  mounts,  // the mount tree cut off from the host's
+  view,    // number: index of the path that is not what it should be
 };
 
 struct Message {
   MessageType type{};
   std::uint32_t version = 0;
-  std::int32_t number = 0;  // signal
+  std::int32_t number = 0;  // signal; index of a view check
   std::uint32_t landlock_abi = 0;
   std::uint32_t seccomp = 0;  // 1: installed
   Step step = Step::none;

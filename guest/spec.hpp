@@ -20,6 +20,9 @@ enum class Tag : std::uint32_t {
   landlock_write = 8,   // path: everything below it
   rlimit = 9,           // u32 resource, u32 zero, u64 value (soft and hard)
   umask = 10,           // u32
+  view_same = 11,       // u64 device, u64 inode, path: what must be there
+  view_other = 12,      // the same: what must not be there
+  last = view_other,
 };
 
 struct RecordHeader {

@@ -51,6 +51,7 @@ struct Sizes {
   std::size_t environment = 0;
   std::size_t rules = 0;
   std::size_t limits = 0;
+  std::size_t checks = 0;
   std::size_t text = 0;
 };
 
@@ -79,6 +80,15 @@ std::uint32_t u32_at(const Record& record, std::size_t offset) {
 bool is_u32(const Record& record, std::uint32_t highest) {
   return record.length == sizeof(std::uint32_t) && u32_at(record, 0) <= highest;
 }
+
+constexpr std::size_t kIdentityBytes = 2 * sizeof(std::uint64_t);
+
+// The path after device and inode.
+Record path_of_check(const Record& record) {
+  return {record.tag, record.bytes + kIdentityBytes, record.length - kIdentityBytes};
+}
+
+bool is_view_check(const Record& record) { return record.length > kIdentityBytes && is_path(path_of_check(record)); }
 
 bool is_limit(const Record& record) {
   return record.length == 16 && u32_at(record, 0) < RLIM_NLIMITS && u32_at(record, 4) == 0;
@@ -118,6 +128,12 @@ int check(const Record& record, Sizes& sizes) {
       valid = is_limit(record);
       ++sizes.limits;
       break;
+    case Tag::view_same:
+    case Tag::view_other:
+      valid = is_view_check(record);
+      ++sizes.checks;
+      sizes.text += record.length + 1;
+      break;
     case Tag::tty:
     case Tag::landlock: valid = is_u32(record, 1); break;
     case Tag::umask: valid = is_u32(record, 0777); break;
@@ -132,7 +148,7 @@ int measure(const char* bytes, std::size_t size, Sizes& sizes) {
   Records records(bytes, size);
   Record record{};
   while (records.next(record)) {
-    if (static_cast<std::uint32_t>(record.tag) > static_cast<std::uint32_t>(Tag::umask)) return EBADMSG;
+    if (static_cast<std::uint32_t>(record.tag) > static_cast<std::uint32_t>(Tag::last)) return EBADMSG;
     const std::uint32_t bit = 1U << static_cast<std::uint32_t>(record.tag);
     if (is_single(record.tag) && (seen & bit) != 0) return EBADMSG;
     seen |= bit;
@@ -172,7 +188,7 @@ class Block {
 bool copy_out(const char* bytes, std::size_t size, const Sizes& sizes, Spec& spec) {
   Block block;
   if (!block.map((sizes.arguments + sizes.environment + 2) * sizeof(char*) + sizes.rules * sizeof(LandlockRule) +
-                 sizes.limits * sizeof(ResourceLimit) + sizes.text)) {
+                 sizes.limits * sizeof(ResourceLimit) + sizes.checks * sizeof(ViewCheck) + sizes.text)) {
     return false;
   }
   // Null-terminated by themselves: a fresh mapping is zero.
@@ -180,6 +196,9 @@ bool copy_out(const char* bytes, std::size_t size, const Sizes& sizes, Spec& spe
   char** variable = spec.environment = block.take<char*>(sizes.environment + 1);
   auto* rule = block.take<LandlockRule>(sizes.rules);
   auto* limit = block.take<ResourceLimit>(sizes.limits);
+  auto* check = block.take<ViewCheck>(sizes.checks);
+  spec.view_checks = check;
+  spec.view_check_count = sizes.checks;
   spec.landlock_rules = rule;
   spec.landlock_rule_count = sizes.rules;
   spec.limits = limit;
@@ -198,6 +217,14 @@ bool copy_out(const char* bytes, std::size_t size, const Sizes& sizes, Spec& spe
         limit->resource = u32_at(record, 0);
         std::memcpy(&limit->value, record.bytes + 8, sizeof limit->value);
         ++limit;
+        break;
+      case Tag::view_same:
+      case Tag::view_other:
+        check->path = block.copy(path_of_check(record));
+        std::memcpy(&check->device, record.bytes, sizeof check->device);
+        std::memcpy(&check->inode, record.bytes + sizeof check->device, sizeof check->inode);
+        check->same = record.tag == Tag::view_same;
+        ++check;
         break;
       case Tag::tty: spec.tty = u32_at(record, 0) == 1; break;
       case Tag::landlock: spec.landlock = u32_at(record, 0) == 1; break;

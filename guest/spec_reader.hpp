@@ -19,6 +19,14 @@ struct ResourceLimit {
   std::uint64_t value;
 };
 
+// What has to be, or must not be, at a path.
+struct ViewCheck {
+  const char* path;
+  std::uint64_t device;
+  std::uint64_t inode;
+  bool same;
+};
+
 // Every pointer is into one block that read_spec maps and never frees.
 struct Spec {
   char** arguments = nullptr;    // null-terminated, at least one
@@ -31,6 +39,8 @@ struct Spec {
   std::size_t landlock_rule_count = 0;
   const ResourceLimit* limits = nullptr;
   std::size_t limit_count = 0;
+  const ViewCheck* view_checks = nullptr;
+  std::size_t view_check_count = 0;
   std::uint32_t umask = 022;
 };
 

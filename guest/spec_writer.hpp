@@ -40,6 +40,13 @@ class SpecWriter {
   // Absolute paths; one that does not exist inside is skipped.
   void add_landlock_read(std::string_view path) { text(Tag::landlock_read, path); }
   void add_landlock_write(std::string_view path) { text(Tag::landlock_write, path); }
+  // What must be (or, not `same`, must not be) at an absolute path: st_dev and st_ino.
+  void add_view_check(std::string_view path, std::uint64_t device, std::uint64_t inode, bool same) {
+    std::string bytes(2 * sizeof device, '\0');
+    std::memcpy(bytes.data(), &device, sizeof device);
+    std::memcpy(bytes.data() + sizeof device, &inode, sizeof inode);
+    text(same ? Tag::view_same : Tag::view_other, bytes.append(path));
+  }
   // RLIMIT_*; soft and hard limit. A lower hard limit that is already in force stays.
   void add_rlimit(std::uint32_t resource, std::uint64_t value) {
     char bytes[16];

@@ -1,6 +1,7 @@
 #include "core/host/context.hpp"
 
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -52,6 +53,11 @@ Context make_context(const HostOptions& options) {
   context.environment = options.environment ? *options.environment : process_environment();
   std::error_code error;
   context.process_cwd = std::filesystem::current_path(error).string();
+  struct stat status {};
+  if (::stat(".", &status) == 0) {
+    context.process_cwd_device = status.st_dev;
+    context.process_cwd_inode = status.st_ino;
+  }
   context.workspace = options.workspace;
   context.system_dir = options.system_config_dir.empty() ? "/etc/exechost" : options.system_config_dir;
   context.user_dir = options.user_config_dir.empty() ? xdg_folder(context.environment, "XDG_CONFIG_HOME", "/.config")

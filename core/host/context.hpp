@@ -1,6 +1,7 @@
 // What an ExecHost was made with, worked out once: folders, environment, installation.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,9 +18,12 @@ struct Context {
   KeeperPlacement placement = KeeperPlacement::child;
   std::map<std::string, std::string> environment;
   std::string process_cwd;  // when it was made
-  std::string workspace;    // of the options; empty: process_cwd
-  std::string system_dir;   // settings.json, managed.json
-  std::string user_dir;     // settings.json
+  // And what it is: the folder can be moved, and its path can lead elsewhere later. 0: not known.
+  std::uint64_t process_cwd_device = 0;
+  std::uint64_t process_cwd_inode = 0;
+  std::string workspace;   // of the options; empty: process_cwd
+  std::string system_dir;  // settings.json, managed.json
+  std::string user_dir;    // settings.json
   std::string state_dir;
   std::string cache_dir;
   std::string runtime_dir;  // ledger, sockets

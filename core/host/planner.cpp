@@ -145,6 +145,8 @@ Result<Prepared> Planner::prepare(const Request& request) const {
   plan::FactQuery query;
   query.workspace = context_.workspace;
   query.process_cwd = context_.process_cwd;
+  query.process_cwd_device = context_.process_cwd_device;
+  query.process_cwd_inode = context_.process_cwd_inode;
   query.cwd = request.cwd;
   query.own_paths = context_.own_paths();
   for (const std::string& folder : text_list(resolved->settings.at("plugins.directories")))

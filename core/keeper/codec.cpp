@@ -111,10 +111,16 @@ json encode_confinement(const plan::Confinement& confinement) {
   json limits = json::array();
   for (const auto& limit : confinement.rlimits)
     limits.push_back({{"resource", limit.resource}, {"value", limit.value}});
+  json checks = json::array();
+  for (const auto& check : confinement.view_checks) {
+    checks.push_back(
+        {{"path", bytes(check.path)}, {"device", check.device}, {"inode", check.inode}, {"same", check.same}});
+  }
   return {{"seccomp_profile", confinement.seccomp_profile},
           {"landlock", confinement.landlock},
           {"landlock_rules", std::move(rules)},
-          {"rlimits", std::move(limits)}};
+          {"rlimits", std::move(limits)},
+          {"view_checks", std::move(checks)}};
 }
 
 plan::Confinement decode_confinement(const json& object) {
@@ -126,6 +132,11 @@ plan::Confinement decode_confinement(const json& object) {
   }
   for (const auto& limit : array_at(object, "rlimits")) {
     confinement.rlimits.push_back({integer_at<int>(limit, "resource"), integer_at<std::uint64_t>(limit, "value")});
+  }
+  for (const auto& check : array_at(object, "view_checks")) {
+    confinement.view_checks.push_back({bytes_of(member(check, "path"), "path"),
+                                       integer_at<std::uint64_t>(check, "device"),
+                                       integer_at<std::uint64_t>(check, "inode"), flag_at(check, "same")});
   }
   return confinement;
 }

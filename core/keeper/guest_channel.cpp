@@ -39,6 +39,9 @@ Result<UniqueFd> make_spec(const SpawnRequest& request) {
       writer.add_landlock_read(rule.path);
     }
   }
+  for (const auto& check : confinement.view_checks) {
+    writer.add_view_check(check.path, check.device, check.inode, check.same);
+  }
   for (const auto& limit : confinement.rlimits) {
     if (limit.resource < 0) {
       return unexpected(make_failure(FailureKind::invalid_request, Phase::spawn,
@@ -69,6 +72,8 @@ std::string_view name_of(Step step) {
     case Step::descriptors: return "descriptors";
     case Step::working_directory: return "working_directory";
     case Step::exec: return "exec";
+    case Step::mounts: return "mounts";
+    case Step::view: return "view";
     case Step::none: break;
   }
   return "unknown";
@@ -186,6 +191,12 @@ Failure describe_guest_failure(const guest::Message& message, const SpawnRequest
   } else if (message.step == Step::working_directory) {
     text = fmt::format("the working folder \"{}\" can't be entered in the environment: {}", shown(request.cwd), reason);
     hint = "it must exist inside the environment: below the workspace, or shown by the policy";
+  } else if (message.step == Step::view) {
+    const auto& checks = request.confinement.view_checks;
+    const auto index = static_cast<std::size_t>(message.number);  // out of range when it is negative
+    const std::string path = index < checks.size() ? shown(checks[index].path) : "a path of the view";
+    text = fmt::format("\"{}\" is not what it was when the run was planned: {}", path, reason);
+    hint = "it was replaced in the meantime, perhaps by a command that still runs in a folder it may write; run again";
   } else {
     text = fmt::format("the command \"{}\" was not started: step {} failed: {}", command, step, reason);
   }

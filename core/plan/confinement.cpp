@@ -12,10 +12,22 @@ namespace {
 constexpr std::array<const char*, 9> kWritable{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
                                                "/dev/tty",  "/dev/ptmx", "/dev/pts",  "/proc"};
 
+std::vector<ViewCheck> make_view_checks(const View& view, const Facts& facts) {
+  std::vector<ViewCheck> checks;
+  for (const ViewEntry& entry : view.entries) {
+    const PathFact& fact = facts.path(entry.source.empty() ? entry.path : entry.source);
+    if (fact.kind == FileKind::missing || fact.inode == 0) continue;
+    const bool shown = entry.access == Access::ro || entry.access == Access::rw;
+    checks.push_back({entry.path, fact.device, fact.inode, shown});
+  }
+  return checks;
+}
+
 }  // namespace
 
-Confinement make_confinement(const View& view, const Resources& resources, uid_t uid) {
+Confinement make_confinement(const View& view, const Resources& resources, const Facts& facts) {
   Confinement confinement;
+  confinement.view_checks = make_view_checks(view, facts);
   std::vector<LandlockRule>& rules = confinement.landlock_rules;
   for (const ViewEntry& entry : view.entries) {
     const bool writable = entry.access == Access::rw || entry.access == Access::private_;
@@ -27,7 +39,7 @@ Confinement make_confinement(const View& view, const Resources& resources, uid_t
   for (const char* path : kWritable) rules.push_back({path, true});
 
   confinement.rlimits.push_back({RLIMIT_CORE, 0});
-  if (resources.pids && uid != 0) confinement.rlimits.push_back({RLIMIT_NPROC, *resources.pids});
+  if (resources.pids && facts.uid != 0) confinement.rlimits.push_back({RLIMIT_NPROC, *resources.pids});
   return confinement;
 }
 

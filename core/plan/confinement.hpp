@@ -8,6 +8,6 @@ namespace exechost::plan {
 // Landlock rules only ever give rights: they repeat the view's writable and readable parts, so that
 // what a mount should have protected has a second guard. RLIMIT_NPROC does not bind root and is left
 // out for uid 0.
-Confinement make_confinement(const View& view, const Resources& resources, uid_t uid);
+Confinement make_confinement(const View& view, const Resources& resources, const Facts& facts);
 
 }  // namespace exechost::plan

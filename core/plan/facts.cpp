@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "core/base/utf8.hpp"
 #include "core/plan/machine.hpp"
@@ -27,6 +28,17 @@ Failure not_utf8(const std::string& what, const std::string& path) {
   return failure;
 }
 
+// Somebody who may write to the folder above can have put a link in its place.
+Failure moved(const std::string& path) {
+  Failure failure;
+  failure.kind = FailureKind::invalid_request;
+  failure.phase = Phase::plan;
+  failure.message = fmt::format("\"{}\" is not the working folder any more: it was moved, replaced or removed",
+                                escape_for_terminal(to_valid_utf8(path)));
+  failure.hint = "change into the folder again, or name the workspace";
+  return failure;
+}
+
 std::string default_home(const FactQuery& query, uid_t uid) {
   std::string home = database_home(uid).value_or("");
   if (home.empty()) {
@@ -41,6 +53,20 @@ std::string other_home(const FactQuery& query, const std::string& home) {
   if (found == query.environment.end() || !found->second.starts_with('/')) return {};
   const PathFact fact = inspect_path(expand_path(found->second, "/", "/"));
   return fact.kind == FileKind::folder && fact.resolved != home ? fact.resolved : std::string();
+}
+
+std::set<std::string> folders_between(const std::vector<std::string>& roots,
+                                      const std::map<std::string, PathFact>& paths) {
+  std::set<std::string> folders;
+  for (const auto& [path, fact] : paths) {
+    for (const std::string& root : roots) {
+      if (fact.landing == root || !is_at_or_below(fact.landing, root)) continue;
+      for (std::string folder = parent_of(fact.landing); folder != root; folder = parent_of(folder)) {
+        folders.insert(folder);
+      }
+    }
+  }
+  return folders;
 }
 
 }  // namespace
@@ -81,6 +107,11 @@ Result<Facts> gather(const settings::Settings& settings, const FactQuery& query)
   const PathFact& workspace_fact = ask(facts.workspace);
   if (!is_valid_utf8(facts.workspace)) return unexpected(not_utf8("the workspace", facts.workspace));
   if (!is_valid_utf8(workspace_fact.landing)) return unexpected(not_utf8("the workspace", workspace_fact.landing));
+  const bool was_known = query.process_cwd_inode != 0 && facts.workspace == query.process_cwd;
+  if (was_known &&
+      (workspace_fact.device != query.process_cwd_device || workspace_fact.inode != query.process_cwd_inode)) {
+    return unexpected(moved(query.process_cwd));
+  }
   const std::string base = workspace_fact.landing;
   ask(join_path(base, ".exechost.json"));
 
@@ -114,6 +145,14 @@ Result<Facts> gather(const settings::Settings& settings, const FactQuery& query)
   };
   facts.own_paths = own(query.own_paths);
   facts.own_private_paths = own(query.own_private_paths);
+
+  // Folders between a writable one and something in it: they get entries of their own when that is
+  // protected, and have to be known as well as it is.
+  std::vector<std::string> writable{base};
+  for (const std::string& path : list_setting(settings, "filesystem.allow_write")) {
+    writable.push_back(ask(expand_path(path, base, facts.home)).landing);
+  }
+  for (const std::string& folder : folders_between(writable, facts.paths)) look(folder);
   return facts;
 }
 

@@ -22,6 +22,9 @@ struct PathFact {
   bool is_link = false;               // the path itself is a symlink
   // Where it is, or where it would be made: the part that exists resolved, the rest as given.
   std::string landing;
+  // What it is (stat(2)): a path can name something else a moment later. 0: missing, or not known.
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
   // Every symlink that was followed on the way, by its own resolved place: whoever can write there
   // decides where the path leads.
   std::vector<std::string> links;
@@ -55,13 +58,16 @@ struct FactQuery {
   // settings, where managed settings can still overrule it). Empty: process_cwd.
   std::string workspace;
   std::string process_cwd;
+  std::uint64_t process_cwd_device = 0;  // what that was when it was asked for; 0: not known
+  std::uint64_t process_cwd_inode = 0;
   std::optional<std::string> cwd;              // of the request
   std::vector<std::string> own_paths;          // programs, plugins, settings: stay readable
   std::vector<std::string> own_private_paths;  // state, cache, runtime folders: hidden
   std::map<std::string, std::string> environment;
 };
 
-// Fails with invalid_request when the workspace or the home can't be written as UTF-8.
+// Fails with invalid_request when the workspace or the home can't be written as UTF-8, and when the
+// workspace is the working folder and its path leads to another one by now.
 Result<Facts> gather(const settings::Settings& settings, const FactQuery& query);
 
 }  // namespace exechost::plan

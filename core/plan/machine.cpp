@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 #include <deque>
 #include <memory>
 
+#include "core/base/unique_fd.hpp"
 #include "core/plan/paths.hpp"
 
 namespace exechost::plan {
@@ -51,6 +53,25 @@ std::string with_rest(std::string place, const std::deque<std::string>& rest) {
   return place;
 }
 
+// What is at a path that has no link in it any more. If it has one now, somebody exchanges things while
+// we look: then it is something that nothing can be the same as, and what would show it does not run.
+void identify(const std::string& place, PathFact& fact) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_SYMLINKS;
+  UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, place.c_str(), &how, sizeof how)));
+  if (!fd && errno == ENOSYS) fd.reset(::open(place.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status {};
+  if (fd && ::fstat(fd.get(), &status) == 0) {
+    fact.kind = kind_of(status.st_mode);
+    fact.device = status.st_dev;
+    fact.inode = status.st_ino;
+  } else {
+    fact.kind = FileKind::other;
+    fact.inode = ~std::uint64_t{0};
+  }
+}
+
 }  // namespace
 
 PathFact inspect_path(const std::string& absolute) {
@@ -61,13 +82,11 @@ PathFact inspect_path(const std::string& absolute) {
   std::deque<std::string> components;
   prepend_components(components, absolute);
   std::string place = "/";
-  mode_t mode = S_IFDIR;
   while (!components.empty()) {
     const std::string component = components.front();
     if (component == "." || component == "..") {
       components.pop_front();
       if (component == "..") place = parent_of(place);
-      mode = S_IFDIR;
       continue;
     }
     const std::string next = join_path(place, component);
@@ -78,7 +97,6 @@ PathFact inspect_path(const std::string& absolute) {
     components.pop_front();
     if (!S_ISLNK(status.st_mode)) {
       place = next;
-      mode = status.st_mode;
       continue;
     }
     const std::optional<std::string> target = read_link(next);
@@ -89,9 +107,8 @@ PathFact inspect_path(const std::string& absolute) {
     }
     prepend_components(components, *target);
     if (target->starts_with('/')) place = "/";
-    mode = S_IFDIR;
   }
-  fact.kind = kind_of(mode);
+  identify(place, fact);
   fact.resolved = place;
   fact.landing = place;
   return fact;

@@ -145,10 +145,11 @@ Result<Plan> make_plan(const PlanInput& input) {
   auto choice = choose_backend(input, plan.on_unavailable);
   if (!choice) return unexpected(choice.error());
   fill_from_backend(plan, *choice, settings);
-  plan.confinement = make_confinement(plan.view, plan.resources, input.facts.uid);
-  // Another machine's kernel is not known here: its guest's report is all there is.
-  plan.confinement.landlock_required =
-      plan.guest != GuestEntry::none && choice->backend->statement.locality == "local" && input.facts.landlock_abi > 0;
+  plan.confinement = make_confinement(plan.view, plan.resources, input.facts);
+  // Another machine has another kernel and other files: its guest's report is all there is.
+  const bool here = plan.guest != GuestEntry::none && choice->backend->statement.locality == "local";
+  plan.confinement.landlock_required = here && input.facts.landlock_abi > 0;
+  if (!here) plan.confinement.view_checks.clear();
   return plan;
 }
 

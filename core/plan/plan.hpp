@@ -42,12 +42,22 @@ struct Rlimit {
   std::uint64_t value = 0;
   bool operator==(const Rlimit&) const = default;
 };
+// What has to be at a path when everything is mounted. Between the look at the machine and the mounts
+// another command, still running in a folder that it may write, can exchange what a path names.
+struct ViewCheck {
+  std::string path;
+  std::uint64_t device = 0;  // st_dev and st_ino of what the host has there
+  std::uint64_t inode = 0;
+  bool same = true;  // that must be there; false: anything but that (it is hidden, masked or private)
+  bool operator==(const ViewCheck&) const = default;
+};
 struct Confinement {
   std::string seccomp_profile = "base";  // see guest/seccomp
   bool landlock = true;                  // where the kernel has it
   bool landlock_required = false;        // this kernel has it: without it the command does not start
   std::vector<LandlockRule> landlock_rules;
   std::vector<Rlimit> rlimits;
+  std::vector<ViewCheck> view_checks;  // by the guest, before anything else; not shown by explain
 };
 
 struct Resources {

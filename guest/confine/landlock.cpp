@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "guest/confine/place.hpp"
+
 namespace exechost::guest {
 
 namespace {
@@ -56,7 +58,7 @@ std::size_t attribute_size(long abi) {
 
 // 0 or errno.
 int add_rule(int ruleset, const LandlockRule& rule, std::uint64_t handled) {
-  const int fd = ::open(rule.path, O_PATH | O_CLOEXEC);
+  const int fd = open_place(rule.path);
   if (fd < 0) {
     // Out of descriptors or memory is no property of the path.
     return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : 0;

@@ -10,8 +10,10 @@
 #include <csignal>
 
 #include "guest/confine/landlock.hpp"
+#include "guest/confine/mounts.hpp"
 #include "guest/confine/privileges.hpp"
 #include "guest/confine/seccomp.hpp"
+#include "guest/confine/view.hpp"
 #include "guest/control.hpp"
 #include "guest/exec/command.hpp"
 #include "guest/exec/process_tree.hpp"
@@ -40,6 +42,8 @@ int take_signals() {
 
 // The order and its reasons: docs/guest.md.
 Outcome confine(const Spec& spec, Message& confined) {
+  if (const Outcome outcome = cut_off_mounts(); !outcome.ok()) return outcome;
+  if (const Outcome outcome = check_view(spec); !outcome.ok()) return outcome;
   if (const Outcome outcome = set_no_new_privs(); !outcome.ok()) return outcome;
   if (const Outcome outcome = drop_capabilities(); !outcome.ok()) return outcome;
   if (const Outcome outcome = apply_landlock(spec, confined.landlock_abi); !outcome.ok()) return outcome;

@@ -37,6 +37,12 @@ struct Target {
   std::exit(1);
 }
 
+// Of open's mode, and of the flags before it.
+std::vector<scmp_arg_cmp> both_bits(const Rule& rule, std::uint64_t flag) {
+  return {SCMP_CMP64(rule.argument - 1, SCMP_CMP_MASKED_EQ, flag, flag),
+          SCMP_CMP64(rule.argument, SCMP_CMP_MASKED_EQ, rule.value, rule.value)};
+}
+
 std::vector<scmp_arg_cmp> comparisons(const Rule& rule) {
   switch (rule.condition) {
     case Condition::always: return {};
@@ -45,6 +51,8 @@ std::vector<scmp_arg_cmp> comparisons(const Rule& rule) {
     case Condition::family_below: return {SCMP_CMP64(rule.argument, SCMP_CMP_LT, rule.value)};
     case Condition::family_equals: return {SCMP_CMP64(rule.argument, SCMP_CMP_EQ, rule.value)};
     case Condition::family_above: return {SCMP_CMP64(rule.argument, SCMP_CMP_GT, rule.value)};
+    case Condition::creates_with_bit: return both_bits(rule, exechost::guest::seccomp::kCreate);
+    case Condition::unnamed_with_bit: return both_bits(rule, exechost::guest::seccomp::kUnnamed);
     case Condition::unix_pair_type:
       return {SCMP_CMP64(0, SCMP_CMP_EQ, exechost::guest::seccomp::kAfUnix),
               SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, kSocketTypeMask, rule.value)};

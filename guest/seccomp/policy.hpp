@@ -23,6 +23,8 @@ enum class Condition {
   family_below,         // whole argument < value
   family_equals,        // whole argument == value
   family_above,         // whole argument > value: also catches junk in the upper half
+  creates_with_bit,     // argument - 1 has O_CREAT, and argument (the mode, nothing without it) has the bit
+  unnamed_with_bit,     // the same for O_TMPFILE
   unix_pair_type,       // argument 0 == AF_UNIX and (argument 1 & SOCK_TYPE_MASK) == value
 };
 
@@ -48,6 +50,10 @@ inline constexpr std::uint64_t kNewPid = 0x20000000;
 inline constexpr std::uint64_t kNewNet = 0x40000000;
 inline constexpr std::uint64_t kTiocsti = 0x5412;
 inline constexpr std::uint64_t kTioclinux = 0x541C;
+inline constexpr std::uint64_t kSetUserIdBit = 04000;
+inline constexpr std::uint64_t kCreate = 0100;        // O_CREAT
+inline constexpr std::uint64_t kUnnamed = 020000000;  // O_TMPFILE's own bit, __O_TMPFILE
+inline constexpr std::uint64_t kSetLease = 1024;      // F_SETLEASE
 inline constexpr std::uint64_t kAfUnix = 1;
 inline constexpr std::uint64_t kAfInet = 2;
 inline constexpr std::uint64_t kAfInet6 = 10;
@@ -80,6 +86,16 @@ constexpr Rule refuse_unix_pair(std::uint64_t type) {
           EPERM,
           type,
           "a datagram socket of a pair can be reconnected to a socket outside"};
+}
+
+// A set-user-id file that a command leaves in the workspace would be real on the host, and give its
+// user's rights, root's perhaps, to whoever runs it there.
+constexpr const char* kSetUserId = "a set-user-id file would be real outside";
+constexpr Rule refuse_set_user_id(const char* syscall, unsigned mode_argument) {
+  return {syscall, -1, Condition::argument_has_bit, mode_argument, EPERM, kSetUserIdBit, kSetUserId};
+}
+constexpr Rule refuse_creating_set_user_id(const char* syscall, Condition flags, unsigned mode_argument) {
+  return {syscall, -1, flags, mode_argument, EPERM, kSetUserIdBit, kSetUserId};
 }
 
 inline constexpr Rule kBase[] = {
@@ -178,6 +194,22 @@ inline constexpr Rule kBase[] = {
     refuse("request_key", EPERM, "keyrings are not in a namespace; starts a program on the host"),
     refuse("open_by_handle_at", EPERM, "opens files without walking the view"),
     refuse("name_to_handle_at", EPERM, "the other half of open_by_handle_at"),
+
+    // Files that outlive the command.
+    refuse_set_user_id("chmod", 1),
+    refuse_set_user_id("fchmod", 1),
+    refuse_set_user_id("fchmodat", 2),
+    refuse_set_user_id("creat", 1),
+    refuse_set_user_id("mknod", 1),
+    refuse_set_user_id("mknodat", 2),
+    refuse_creating_set_user_id("open", Condition::creates_with_bit, 2),
+    refuse_creating_set_user_id("open", Condition::unnamed_with_bit, 2),
+    refuse_creating_set_user_id("openat", Condition::creates_with_bit, 3),
+    refuse_creating_set_user_id("openat", Condition::unnamed_with_bit, 3),
+    refuse_new("fchmodat2", 452, ENOSYS, "libc falls back to fchmodat, which is filtered by its mode"),
+    refuse_new("openat2", 437, ENOSYS, "its mode is in memory, out of a filter's sight; programs fall back to openat"),
+    {"fcntl", -1, Condition::argument_low_equals, 1, EPERM, kSetLease,
+     "a lease makes others wait who open the file on the host, up to 45 seconds"},
 
     // The machine itself. No capability is left for these; refused before the kernel's own code.
     refuse("kexec_load", EPERM, "replaces the kernel"),

@@ -119,7 +119,10 @@ Rendered render(const json& document, const DescriptorNumbers& numbers) {
   if (network != "full") renderer.add({"--unshare-net"});
   // No --die-with-parent: a bwrap killed between clone(2) and its word to the child leaves that child
   // waiting for ever. The guest ends when its control socket closes, however the keeper died.
-  renderer.add({"--hostname", "sandbox", "--new-session", "--as-pid-1", "--cap-drop", "ALL", "--clearenv"});
+  renderer.add({"--hostname", "sandbox", "--new-session", "--as-pid-1", "--clearenv"});
+  // The guest needs two for its own first steps, to cut the mounts off from the host's and to empty the
+  // bounding set; it gives up both, for good, before it starts anything.
+  renderer.add({"--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"});
   for (const json& entry : view) renderer.view_entry(entry);
 
   Rendered rendered;

@@ -37,7 +37,10 @@ function(exechost_add_plugin name)
 
   set(copied ${ARG_FOLDER}/${ARG_ID}.json)
   add_custom_command(OUTPUT ${copied} COMMAND ${CMAKE_COMMAND} -E make_directory ${ARG_FOLDER}
-                     COMMAND ${CMAKE_COMMAND} -E copy ${manifest} ${copied} DEPENDS ${manifest} VERBATIM)
+                     COMMAND ${CMAKE_COMMAND} -E copy ${manifest} ${copied}
+                     # What others may write to is not loaded, and many a user's umask is 002.
+                     COMMAND chmod go-w ${ARG_FOLDER} ${copied} DEPENDS ${manifest} VERBATIM)
+  add_custom_command(TARGET ${name} POST_BUILD COMMAND chmod go-w $<TARGET_FILE:${name}> VERBATIM)
   add_custom_target(${name}_manifest DEPENDS ${copied})
   add_dependencies(${name} ${name}_manifest)
 

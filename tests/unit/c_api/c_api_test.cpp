@@ -42,7 +42,7 @@ TEST_P(CApi, FromPython) {
 #endif
 
 INSTANTIATE_TEST_SUITE_P(Keeper, CApi, ::testing::Values("child", "in_process"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace
 }  // namespace exechost::test

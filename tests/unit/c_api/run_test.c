@@ -38,7 +38,8 @@ static void add(exechost_request* request, const char* argument) {
 static void a_command_runs_to_its_end(exechost_host* host) {
   exechost_request* request = exechost_request_create();
   struct heard heard = {{0}, 0, 0};
-  CHECK(exechost_request_set_shell(request, "printf '%s' \"$WORD\"; cat; echo e >&2; exit 7", 46) == 0);
+  const char script[] = "printf '%s' \"$WORD\"; cat; echo e >&2; exit 7";
+  CHECK(exechost_request_set_shell(request, script, sizeof script - 1) == 0);
   CHECK(exechost_request_set_variable(request, "WORD", "\xff-word", 6) == 0);
   CHECK(exechost_request_set_stdin_bytes(request, "a\0b", 3) == 0);
   CHECK(exechost_request_on_output(request, hear, &heard) == 0);

@@ -1,8 +1,10 @@
 // What the command finds itself confined by.
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -162,6 +164,28 @@ const std::map<std::string, int> kExpected = {
     {"personality_query", 0},
     {"memfd_create", 0},
     {"no_such_call", ENOSYS},
+    {"fchmod_setuid", EPERM},
+    {"fchmodat_setuid", EPERM},
+    {"fchmodat_plain", ENOENT},
+    {"fchmodat2_setuid", ENOSYS},
+    {"mknodat_setuid", EPERM},
+    {"openat_creat_setuid", EPERM},
+    {"openat_creat_plain", ENOENT},
+    {"openat_tmpfile_setuid", EPERM},
+    {"openat_junk_mode", ENOENT},
+    {"openat2", ENOSYS},
+    {"fcntl_setlease", EPERM},
+    {"fcntl_setlease_high_bits", EPERM},
+    {"fcntl_getfd", EBADF},
+#if defined(__x86_64__)
+    {"chmod_setuid", EPERM},
+    {"chmod_setgid", ENOENT},
+    {"creat_setuid", EPERM},
+    {"mknod_setuid", EPERM},
+    {"open_creat_setuid", EPERM},
+    {"open_tmpfile_setuid", EPERM},
+    {"open_junk_mode", ENOENT},
+#endif
 #if defined(__x86_64__)
     {"iopl", EPERM},
     {"ioperm", EPERM},
@@ -186,6 +210,49 @@ TEST_P(Confinement, EverySystemCallOfThePolicyForReal) {
   }
 #endif
   for (const auto& [name, row] : rows) ADD_FAILURE() << name << " is probed, but nothing is said about it";
+}
+
+class ViewChecks : public InEveryPlace {
+ protected:
+  // How the run of `true` fails when the check is part of its specification; empty: it does not.
+  std::string outcome_of(const std::string& path, std::uint64_t inode_change, bool same) {
+    struct stat status {};
+    EXPECT_EQ(::stat("/usr", &status), 0);
+    SpecWriter spec = spec_of({"true"});
+    spec.add_view_check("/", root().st_dev, root().st_ino, true);
+    spec.add_view_check(path, status.st_dev, status.st_ino + inode_change, same);
+    GuestProcess guest(programs_, spec, here());
+    EXPECT_TRUE(guest.finish());
+    const Message* failed = guest.find(MessageType::failed);
+    if (failed == nullptr) return "";
+    EXPECT_EQ(guest.find(MessageType::confined), nullptr);
+    EXPECT_EQ(failed->step, Step::view);
+    EXPECT_EQ(failed->number, 1);
+    return std::strerror(failed->error_number);
+  }
+  static struct stat root() {
+    struct stat status {};
+    EXPECT_EQ(::stat("/", &status), 0);
+    return status;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Guest, ViewChecks, testing::ValuesIn(every_place()), name_of);
+
+TEST_P(ViewChecks, WhatHasToBeThereIs) {
+  EXPECT_EQ(outcome_of("/usr", 0, true), "");
+  EXPECT_EQ(outcome_of("/usr", 1, true), std::strerror(ESTALE));
+  EXPECT_EQ(outcome_of("/nonexistent", 0, true), std::strerror(ESTALE));
+}
+
+TEST_P(ViewChecks, WhatMustNotBeThereIsNot) {
+  EXPECT_EQ(outcome_of("/usr", 1, false), "");
+  EXPECT_EQ(outcome_of("/usr", 0, false), std::strerror(ESTALE));
+  EXPECT_EQ(outcome_of("/nonexistent", 0, false), "");
+}
+
+TEST_P(ViewChecks, ALinkOnTheWayIsAnotherPlace) {
+  EXPECT_EQ(outcome_of("/proc/self/root/usr", 0, true), std::strerror(ESTALE));
+  EXPECT_EQ(outcome_of("/proc/self/root/usr", 0, false), std::strerror(ESTALE));
 }
 
 // That the probe can tell: without the filter the same calls answer differently.

@@ -202,6 +202,28 @@ TEST_F(FactsTest, SettingsWorkspaceWinsOverTheDefault) {
   EXPECT_EQ(gather(SettingsBuilder().build(), query)->workspace, root_);
 }
 
+TEST_F(FactsTest, AWorkingFolderWhosePathLeadsElsewhereIsRefused) {
+  folder("a");
+  folder("b");
+  struct stat status {};
+  ASSERT_EQ(::stat(path("a").c_str(), &status), 0);
+  FactQuery query;
+  query.process_cwd = path("a");
+  query.process_cwd_device = status.st_dev;
+  query.process_cwd_inode = status.st_ino;
+  const settings::Settings settings = SettingsBuilder().build();
+  EXPECT_TRUE(gather(settings, query));
+  std::filesystem::rename(path("a"), path("moved"));
+  EXPECT_FALSE(gather(settings, query));
+  link("a", path("b"));
+  const auto facts = gather(settings, query);
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().kind, FailureKind::invalid_request);
+  EXPECT_THAT(facts.error().message, HasSubstr("working folder"));
+  query.workspace = path("b");  // said by name: that is what it is
+  EXPECT_TRUE(gather(settings, query));
+}
+
 TEST_F(FactsTest, AWorkspaceThatIsNotUtf8IsRefused) {
   folder("\xff");
   link("link", "\xff");

@@ -508,7 +508,9 @@ TEST(ConfinementRules, FollowTheView) {
                   {"/x", Access::masked, "", 0, ""}};
   Resources resources;
   resources.pids = 7;
-  const Confinement user = make_confinement(view, resources, 1000);
+  Facts facts;
+  facts.uid = 1000;
+  const Confinement user = make_confinement(view, resources, facts);
   EXPECT_THAT(user.landlock_rules, Contains(LandlockRule{"/", false}));
   EXPECT_THAT(user.landlock_rules, Contains(LandlockRule{"/home/u", true}));
   EXPECT_THAT(user.landlock_rules, Contains(LandlockRule{"/home/u/ws", true}));
@@ -518,7 +520,33 @@ TEST(ConfinementRules, FollowTheView) {
     EXPECT_NE(rule.path, "/x");
   }
   EXPECT_EQ(user.rlimits.size(), 2U);
-  EXPECT_EQ(make_confinement(view, resources, 0).rlimits.size(), 1U) << "root is not bound by RLIMIT_NPROC";
+  facts.uid = 0;
+  EXPECT_EQ(make_confinement(view, resources, facts).rlimits.size(), 1U) << "root is not bound by RLIMIT_NPROC";
+}
+
+TEST(ConfinementRules, WhatIsShownMustBeThereAndWhatIsNotMustNot) {
+  View view;
+  view.entries = {{"/", Access::ro, "", 0, ""},
+                  {"/home", Access::hidden, "", 0, ""},
+                  {"/home/u/ws", Access::rw, "/mnt/ws", 0, ""},
+                  {"/home/u/ws/x", Access::masked, "", 0, ""},
+                  {"/run", Access::private_, "", 1, ""},
+                  {"/gone", Access::ro, "", 0, ""}};
+  Facts facts;
+  const auto know = [&facts](const std::string& path, FileKind kind, std::uint64_t inode) {
+    facts.paths[path].kind = kind;
+    facts.paths[path].device = 1;
+    facts.paths[path].inode = inode;
+  };
+  know("/", FileKind::folder, 2);
+  know("/home", FileKind::folder, 3);
+  know("/mnt/ws", FileKind::folder, 4);
+  know("/home/u/ws/x", FileKind::regular, 5);
+  know("/run", FileKind::folder, 6);
+  EXPECT_THAT(
+      make_confinement(view, {}, facts).view_checks,
+      ElementsAre(ViewCheck{"/", 1, 2, true}, ViewCheck{"/home", 1, 3, false}, ViewCheck{"/home/u/ws", 1, 4, true},
+                  ViewCheck{"/home/u/ws/x", 1, 5, false}, ViewCheck{"/run", 1, 6, false}));
 }
 
 TEST(Paths, AreExpandedLexically) {

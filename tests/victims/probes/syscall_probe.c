@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timex.h>
@@ -153,6 +154,30 @@ CALL(iopl, SYS_iopl, 0)
 CALL(ioperm, SYS_ioperm, 0, 0, 0)
 #endif
 
+/* On files that do not exist: without a filter ENOENT or EBADF. */
+#ifdef SYS_chmod
+CALL(chmod_setuid, SYS_chmod, "/nonexistent/x", 04755)
+CALL(chmod_setgid, SYS_chmod, "/nonexistent/x", 02755)
+CALL(creat_setuid, SYS_creat, "/nonexistent/x", 04755)
+CALL(mknod_setuid, SYS_mknod, "/nonexistent/x", S_IFREG | 04755, 0)
+CALL(open_creat_setuid, SYS_open, "/nonexistent/x", O_CREAT | O_WRONLY, 04755)
+CALL(open_tmpfile_setuid, SYS_open, "/nonexistent", O_TMPFILE | O_WRONLY, 04755)
+CALL(open_junk_mode, SYS_open, "/nonexistent/x", O_RDONLY, 04755)
+#endif
+CALL(fchmod_setuid, SYS_fchmod, -1, 04755)
+CALL(fchmodat_setuid, SYS_fchmodat, AT_FDCWD, "/nonexistent/x", 04755)
+CALL(fchmodat_plain, SYS_fchmodat, AT_FDCWD, "/nonexistent/x", 0755)
+CALL(fchmodat2_setuid, 452L, AT_FDCWD, "/nonexistent/x", 04755, 0)
+CALL(mknodat_setuid, SYS_mknodat, AT_FDCWD, "/nonexistent/x", S_IFREG | 04755, 0)
+CALL(openat_creat_setuid, SYS_openat, AT_FDCWD, "/nonexistent/x", O_CREAT | O_WRONLY, 04755)
+CALL(openat_creat_plain, SYS_openat, AT_FDCWD, "/nonexistent/x", O_CREAT | O_WRONLY, 0755)
+CALL(openat_tmpfile_setuid, SYS_openat, AT_FDCWD, "/nonexistent", O_TMPFILE | O_WRONLY, 04755)
+CALL(openat_junk_mode, SYS_openat, AT_FDCWD, "/nonexistent/x", O_RDONLY, 04755)
+CALL(openat2, 437L, AT_FDCWD, "/nonexistent/x", NULL, 24)
+CALL(fcntl_setlease, SYS_fcntl, -1, 1024 /* F_SETLEASE */, F_WRLCK)
+CALL(fcntl_setlease_high_bits, SYS_fcntl, -1, 0x100000000UL | 1024, F_WRLCK)
+CALL(fcntl_getfd, SYS_fcntl, -1, F_GETFD)
+
 /* On a descriptor that does not exist: without a filter EBADF. */
 CALL(ioctl_tiocsti, SYS_ioctl, -1, (unsigned long)TIOCSTI, "x")
 CALL(ioctl_tiocsti_high_bits, SYS_ioctl, -1, 0x100000000UL | TIOCSTI, "x")
@@ -268,6 +293,28 @@ static const struct probe probes[] = {
     PROBE(personality_query),
     PROBE(memfd_create),
     PROBE(no_such_call),
+#ifdef SYS_chmod
+    PROBE(chmod_setuid),
+    PROBE(chmod_setgid),
+    PROBE(creat_setuid),
+    PROBE(mknod_setuid),
+    PROBE(open_creat_setuid),
+    PROBE(open_tmpfile_setuid),
+    PROBE(open_junk_mode),
+#endif
+    PROBE(fchmod_setuid),
+    PROBE(fchmodat_setuid),
+    PROBE(fchmodat_plain),
+    PROBE(fchmodat2_setuid),
+    PROBE(mknodat_setuid),
+    PROBE(openat_creat_setuid),
+    PROBE(openat_creat_plain),
+    PROBE(openat_tmpfile_setuid),
+    PROBE(openat_junk_mode),
+    PROBE(openat2),
+    PROBE(fcntl_setlease),
+    PROBE(fcntl_setlease_high_bits),
+    PROBE(fcntl_getfd),
 #ifdef SYS_iopl
     PROBE(iopl),
     PROBE(ioperm),
