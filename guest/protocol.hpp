@@ -41,6 +41,7 @@ enum class Step : std::uint32_t {
   descriptors,
   working_directory,  // chdir(cwd)
   exec,
+  cgroup,  // making the command a member of its own cgroup
 };
 
 struct Message {

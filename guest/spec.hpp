@@ -20,6 +20,7 @@ enum class Tag : std::uint32_t {
   landlock_write = 8,   // path: everything below it
   rlimit = 9,           // u32 resource, u32 zero, u64 value (soft and hard)
   umask = 10,           // u32
+  unconfined = 11,      // u32: 1 = the node tier: no confinement, the command keeps privileges and umask
 };
 
 struct RecordHeader {

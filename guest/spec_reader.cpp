@@ -87,7 +87,7 @@ bool is_limit(const Record& record) {
 // Tags that may come once only.
 bool is_single(Tag tag) {
   return tag == Tag::working_directory || tag == Tag::tty || tag == Tag::seccomp_profile || tag == Tag::landlock ||
-         tag == Tag::umask;
+         tag == Tag::umask || tag == Tag::unconfined;
 }
 
 // 0, or the errno that says why this record is refused.
@@ -119,6 +119,7 @@ int check(const Record& record, Sizes& sizes) {
       ++sizes.limits;
       break;
     case Tag::tty:
+    case Tag::unconfined:
     case Tag::landlock: valid = is_u32(record, 1); break;
     case Tag::umask: valid = is_u32(record, 0777); break;
     case Tag::seccomp_profile: return equals(record, "base") ? 0 : ENOTSUP;
@@ -132,7 +133,7 @@ int measure(const char* bytes, std::size_t size, Sizes& sizes) {
   Records records(bytes, size);
   Record record{};
   while (records.next(record)) {
-    if (static_cast<std::uint32_t>(record.tag) > static_cast<std::uint32_t>(Tag::umask)) return EBADMSG;
+    if (static_cast<std::uint32_t>(record.tag) > static_cast<std::uint32_t>(Tag::unconfined)) return EBADMSG;
     const std::uint32_t bit = 1U << static_cast<std::uint32_t>(record.tag);
     if (is_single(record.tag) && (seen & bit) != 0) return EBADMSG;
     seen |= bit;
@@ -201,6 +202,7 @@ bool copy_out(const char* bytes, std::size_t size, const Sizes& sizes, Spec& spe
         break;
       case Tag::tty: spec.tty = u32_at(record, 0) == 1; break;
       case Tag::landlock: spec.landlock = u32_at(record, 0) == 1; break;
+      case Tag::unconfined: spec.unconfined = u32_at(record, 0) == 1; break;
       case Tag::umask: spec.umask = u32_at(record, 0); break;
       case Tag::seccomp_profile: spec.seccomp = true; break;
       case Tag::end: break;

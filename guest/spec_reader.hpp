@@ -32,6 +32,7 @@ struct Spec {
   const ResourceLimit* limits = nullptr;
   std::size_t limit_count = 0;
   std::uint32_t umask = 022;
+  bool unconfined = false;
 };
 
 // Closes `fd` whatever happens. EPERM: not a memfd sealed against every change; EFBIG: larger

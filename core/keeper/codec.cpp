@@ -111,7 +111,8 @@ json encode_confinement(const plan::Confinement& confinement) {
   json limits = json::array();
   for (const auto& limit : confinement.rlimits)
     limits.push_back({{"resource", limit.resource}, {"value", limit.value}});
-  return {{"seccomp_profile", confinement.seccomp_profile},
+  return {{"none", confinement.none},
+          {"seccomp_profile", confinement.seccomp_profile},
           {"landlock", confinement.landlock},
           {"landlock_rules", std::move(rules)},
           {"rlimits", std::move(limits)}};
@@ -119,6 +120,7 @@ json encode_confinement(const plan::Confinement& confinement) {
 
 plan::Confinement decode_confinement(const json& object) {
   plan::Confinement confinement;
+  confinement.none = flag_at(object, "none");
   confinement.seccomp_profile = text_at(object, "seccomp_profile");
   confinement.landlock = flag_at(object, "landlock");
   for (const auto& rule : array_at(object, "landlock_rules")) {

@@ -1,0 +1,32 @@
+// The cgroup of one command, where the node tier gives it one: the kernel then kills the whole tree at
+// once, new sessions and double forks included, and nothing can fork its way out.
+#pragma once
+
+#include "guest/outcome.hpp"
+
+namespace exechost::guest {
+
+// The launcher has made the folder (cgroup v2, empty, with cgroup.kill); the command is its only
+// member, the guest is not. Without a path every call does nothing.
+class Cgroup {
+ public:
+  explicit Cgroup(const char* path) : path_(path) {}
+  // Before the command is forked.
+  Outcome open();
+  bool exists() const { return path_ != nullptr; }
+  // Makes the calling process a member; for the command's process before its exec.
+  Outcome join() const;
+  void kill() const;
+  // No living process is a member.
+  bool is_empty() const;
+  // Once it is empty. The kernel may take a moment to see that, so it is tried a few times.
+  void remove() const;
+
+ private:
+  const char* path_;
+  int procs_fd_ = -1;
+  int kill_fd_ = -1;
+  int events_fd_ = -1;
+};
+
+}  // namespace exechost::guest
