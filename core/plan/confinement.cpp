@@ -14,6 +14,14 @@ constexpr std::array<const char*, 9> kWritable{"/dev/null", "/dev/zero", "/dev/f
 
 }  // namespace
 
+Confinement no_confinement() {
+  Confinement confinement;
+  confinement.none = true;
+  confinement.seccomp_profile.clear();
+  confinement.landlock = false;
+  return confinement;
+}
+
 Confinement make_confinement(const View& view, const Resources& resources, uid_t uid) {
   Confinement confinement;
   std::vector<LandlockRule>& rules = confinement.landlock_rules;
