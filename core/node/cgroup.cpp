@@ -7,9 +7,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "core/base/unique_fd.hpp"
@@ -71,10 +74,13 @@ std::string own_folder() {
 
 }  // namespace
 
-std::optional<std::string> make_cgroup(const std::string& folder, const std::string& name) {
-  std::string path = folder + '/' + name;
-  if (::mkdir(path.c_str(), kFolderMode) != 0) return std::nullopt;
-  return path;
+std::vector<std::string> cgroups_named(const std::string& folder, const std::string& prefix) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path().string());
+  }
+  return found;
 }
 
 void kill_cgroup(const std::string& path) {
@@ -93,11 +99,12 @@ CgroupPlace find_cgroup_place() {
   if (::faccessat(AT_FDCWD, (folder + "/cgroup.procs").c_str(), W_OK, AT_EACCESS) != 0) {
     return {{}, fmt::format("{} is not delegated: {}", folder, std::strerror(errno))};
   }
-  const auto trial = make_cgroup(folder, fmt::format("exechost-trial-{}", ::getpid()));
-  if (!trial) return {{}, fmt::format("no cgroup can be made in {}: {}", folder, std::strerror(errno))};
-  const bool killable = ::faccessat(AT_FDCWD, (*trial + "/cgroup.kill").c_str(), W_OK, AT_EACCESS) == 0;
+  const std::string trial = fmt::format("{}/exechost-trial-{}-{}", folder, ::getpid(), ::gettid());
+  if (::mkdir(trial.c_str(), kFolderMode) != 0)
+    return {{}, fmt::format("no cgroup can be made in {}: {}", folder, std::strerror(errno))};
+  const bool killable = ::faccessat(AT_FDCWD, (trial + "/cgroup.kill").c_str(), W_OK, AT_EACCESS) == 0;
   const int error = errno;
-  remove_cgroup(*trial);
+  remove_cgroup(trial);
   if (!killable) return {{}, fmt::format("no cgroup.kill (Linux 5.14) in {}: {}", folder, std::strerror(error))};
   return {folder, fmt::format("cgroups can be made in {}", folder)};
 }

@@ -2,8 +2,8 @@
 // some (root, or a delegated subtree). Internal to this module. [any thread]
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace exechost::node {
 
@@ -15,8 +15,8 @@ struct CgroupPlace {
 // Tries it out: makes one, looks whether it can be killed, removes it.
 CgroupPlace find_cgroup_place();
 
-// The path of a new one; nothing when it could not be made (errno says why).
-std::optional<std::string> make_cgroup(const std::string& folder, const std::string& name);
+// Paths of those in `folder` whose names begin with `prefix`.
+std::vector<std::string> cgroups_named(const std::string& folder, const std::string& prefix);
 
 // SIGKILL to every member, by the kernel, at once.
 void kill_cgroup(const std::string& path);

@@ -4,8 +4,6 @@
 #include <poll.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -22,6 +20,22 @@ namespace {
 
 using nlohmann::json;
 
+// Kills what is in it and removes it.
+sdk::Outcome<void> end_cgroup(const std::string& path, const sdk::Call& call) {
+  constexpr int kPauseMs = 2;
+  for (; !remove_cgroup(path); ::poll(nullptr, 0, kPauseMs)) {
+    kill_cgroup(path);
+    if (!call.should_stop()) continue;
+    sdk::Failure failure;
+    failure.kind = sdk::Kind::environment_lost;
+    failure.phase = sdk::Phase::cleanup;
+    failure.step = "cgroup";
+    failure.message = fmt::format("the processes in {} could not be ended in time", path);
+    return failure;
+  }
+  return {};
+}
+
 class LocalEnvironment final : public sdk::Environment {
  public:
   // `cgroups`: the folder for cgroups; empty: there are none.
@@ -30,9 +44,9 @@ class LocalEnvironment final : public sdk::Environment {
 
   sdk::Outcome<std::unique_ptr<sdk::Execution>> spawn(const sdk::SpawnRequest& request,
                                                       const sdk::Call& call) override {
-    sdk::Failure failure;
-    failure.phase = sdk::Phase::spawn;
     if (!request.has_guest()) {
+      sdk::Failure failure;
+      failure.phase = sdk::Phase::spawn;
       failure.kind = sdk::Kind::unsupported;
       failure.message = "the node tier starts commands through exechost-guest only";
       return failure;
@@ -41,16 +55,8 @@ class LocalEnvironment final : public sdk::Environment {
     spec.arguments = request.arguments();
     std::string cgroup;
     if (!cgroups_.empty()) {
-      auto made = make_cgroup(cgroups_, fmt::format("{}-{}", name_, next_++));
-      if (!made) {
-        // The plan promised it: running with less is not the keeper's to decide.
-        failure.kind = sdk::Kind::spawn_failed;
-        failure.error_number = errno;
-        failure.step = "cgroup";
-        failure.message = fmt::format("no cgroup for the command in {}: {}", cgroups_, std::strerror(errno));
-        return failure;
-      }
-      cgroup = std::move(*made);
+      // Made by the guest, which does not start the command without it: the plan has promised it.
+      cgroup = fmt::format("{}/{}-{}", cgroups_, name_, next_++);
       remember(cgroup);
       spec.arguments.push_back("--cgroup=" + cgroup);
     }
@@ -58,32 +64,15 @@ class LocalEnvironment final : public sdk::Environment {
     // It must live when the keeper is killed: it is what ends the command then.
     spec.outlives_keeper = true;
     auto guest = host_.spawn(spec, call);
-    if (!guest) {
-      if (!cgroup.empty()) remove_cgroup(cgroup);
-      return guest.failure();
-    }
+    if (!guest) return guest.failure();
     return std::unique_ptr<sdk::Execution>(
         std::make_unique<LocalExecution>(host_, std::move(*guest), std::move(cgroup)));
   }
 
   sdk::Outcome<void> close(bool /*purge*/, const sdk::Call& call) override {
     const std::lock_guard lock(mutex_);
-    while (!used_.empty()) {
-      if (remove_cgroup(used_.back())) {
-        used_.pop_back();
-        continue;
-      }
-      kill_cgroup(used_.back());
-      if (call.should_stop()) {
-        sdk::Failure failure;
-        failure.kind = sdk::Kind::environment_lost;
-        failure.phase = sdk::Phase::cleanup;
-        failure.step = "cgroup";
-        failure.message = fmt::format("the processes in {} could not be ended in time", used_.back());
-        return failure;
-      }
-      constexpr int kPauseMs = 2;
-      ::poll(nullptr, 0, kPauseMs);
+    for (; !used_.empty(); used_.pop_back()) {
+      if (auto ended = end_cgroup(used_.back(), call); !ended) return ended;
     }
     return {};
   }
@@ -131,9 +120,16 @@ class LocalBackend final : public sdk::Backend {
                        answer.dump()};
   }
 
-  // The guest ends its command when the keeper is gone, and removes the cgroup. Only where both were
-  // killed at once is something left, and then nothing says where.
-  sdk::Outcome<void> reap(std::string_view /*entry*/, const sdk::Call& /*call*/) override { return {}; }
+  // The guest ends its command when the keeper is gone, and removes the cgroup. Only where guest and
+  // keeper were killed at one instant is something left: found by its name where it has a cgroup.
+  sdk::Outcome<void> reap(std::string_view entry, const sdk::Call& call) override {
+    if (place_.folder.empty()) return {};
+    const std::string prefix = json::parse(entry).at("name").get<std::string>() + '-';
+    for (const std::string& path : cgroups_named(place_.folder, prefix)) {
+      if (auto ended = end_cgroup(path, call); !ended) return ended;
+    }
+    return {};
+  }
   sdk::Outcome<std::string> list(const sdk::Call& /*call*/) override { return std::string("[]"); }
 
  private:

@@ -1,6 +1,7 @@
 #include "guest/exec/cgroup.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,8 +10,10 @@
 
 namespace exechost::guest {
 
-Outcome Cgroup::open() {
+Outcome Cgroup::make() {
   if (path_ == nullptr) return success();
+  constexpr mode_t kMode = 0755;
+  if (::mkdir(path_, kMode) != 0) return failure(Step::cgroup, errno);
   const int folder = ::open(path_, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return failure(Step::cgroup, errno);
   procs_fd_ = ::openat(folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);

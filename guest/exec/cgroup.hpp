@@ -6,13 +6,14 @@
 
 namespace exechost::guest {
 
-// The launcher has made the folder (cgroup v2, empty, with cgroup.kill); the command is its only
-// member, the guest is not. Without a path every call does nothing.
+// A folder of a cgroup v2 hierarchy. The guest makes it and removes it, so that none is left behind
+// when the launcher dies in between; the command is its only member, the guest is not. Without a path
+// every call does nothing.
 class Cgroup {
  public:
   explicit Cgroup(const char* path) : path_(path) {}
-  // Before the command is forked.
-  Outcome open();
+  // Makes it. Before the command is forked.
+  Outcome make();
   bool exists() const { return path_ != nullptr; }
   // Makes the calling process a member; for the command's process before its exec.
   Outcome join() const;

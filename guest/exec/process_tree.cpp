@@ -37,7 +37,7 @@ bool reap_ended() {
 }  // namespace
 
 Outcome ProcessTree::prepare() {
-  if (const Outcome outcome = cgroup_.open(); !outcome.ok()) return outcome;
+  if (const Outcome outcome = cgroup_.make(); !outcome.ok()) return outcome;
   is_init_ = ::getpid() == 1;
   if (is_init_) return success();
   // Absent without CONFIG_PROC_CHILDREN or /proc: then only the command's group can be killed.

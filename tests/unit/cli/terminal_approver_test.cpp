@@ -63,7 +63,8 @@ TEST(QuestionText, NothingInItRewritesTheTerminal) {
 
 TEST(QuestionText, ALongCommandIsShownWhole) {
   AdmissionQuestion asked = question();
-  asked.command = std::string(100'000, 'a') + "; the end";
+  asked.command.assign(100'000, 'a');
+  asked.command += "; the end";
   EXPECT_THAT(question_text(asked, std::chrono::steady_clock::now()), HasSubstr(asked.command));
 }
 
@@ -94,7 +95,7 @@ class AtATerminal : public testing::Test {
     ASSERT_GE(child_, 0);
     if (child_ == 0) {
       char byte = 0;
-      static_cast<void>(::read(go[0], &byte, 1));
+      if (::read(go[0], &byte, 1) != 1) ::_exit(kNoStart);
       ::_exit(in_child());
     }
     master_.reset(master);
@@ -130,6 +131,7 @@ class AtATerminal : public testing::Test {
     return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
   }
 
+  static constexpr int kNoStart = 96;
   static constexpr int kNoTerminal = 99;
   UniqueFd master_;
   pid_t child_ = -1;
