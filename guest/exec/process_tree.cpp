@@ -40,6 +40,9 @@ Outcome ProcessTree::prepare() {
   if (const Outcome outcome = cgroup_.make(); !outcome.ok()) return outcome;
   is_init_ = ::getpid() == 1;
   if (is_init_) return success();
+  // A command of the same user may stop its guest. When the launcher dies nobody else would continue it
+  // to do its last work; else the signal means nothing.
+  ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGCONT), 0UL, 0UL, 0UL);
   // Absent without CONFIG_PROC_CHILDREN or /proc: then only the command's group can be killed.
   children_fd_ = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0) return failure(Step::session, errno);

@@ -74,6 +74,13 @@ class NodeKill : public ::testing::TestWithParam<Cell> {
     // Root may always make one where there is a hierarchy to make it in.
     EXPECT_EQ(cgroup_.empty(), scene_->account().uid != 0 || hierarchy().empty());
   }
+  // Starts the heart, then does that to its own parent. Says "up" like the probe, once it is done.
+  std::string with_supervisor(const std::string& signal) const {
+    std::string script;
+    for (const auto& word : command()) script += word + ' ';
+    return script + ">/dev/null & while ! test -s " + beat() + "; do sleep 0.01; done; kill -" + signal +
+           " $PPID; echo up; wait";
+  }
   static std::string hierarchy() {
     std::ifstream mounts("/proc/self/mounts");
     std::string device;
@@ -179,6 +186,33 @@ TEST_P(NodeKill, HostAndKeeperKilledAtOnce) {
   program.signal(SIGKILL);
   program.finish();
   expect_nothing_left(program.remaining(kAfterDeath));
+}
+
+// The command stops the process that supervises it, which is of the same user.
+TEST_P(NodeKill, TheSupervisorIsStopped) {
+  Program program(scene_->cli({"run", "--backend", "local", "--timeout", "2s", "--shell", with_supervisor("STOP")}));
+  ASSERT_NO_FATAL_FAILURE(wait_until_up(program));
+  const ProgramEnd end = program.finish();
+  EXPECT_EQ(end.exit_status(), 124) << end.err;
+  expect_nothing_left(end.left_behind);
+}
+
+TEST_P(NodeKill, TheSupervisorIsStoppedAndTheHostKilled) {
+  Program program(scene_->cli({"run", "--backend", "local", "--shell", with_supervisor("STOP")}));
+  ASSERT_NO_FATAL_FAILURE(wait_until_up(program));
+  program.signal(SIGKILL);
+  EXPECT_EQ(program.finish().exit_status(), 137);
+  expect_nothing_left(program.remaining(kAfterDeath));
+}
+
+// Killing it takes the proof away: with a cgroup all is killed all the same, and either way the result
+// says that the command's end is not known.
+TEST_P(NodeKill, TheSupervisorIsKilled) {
+  Program program(scene_->cli({"run", "--json", "--backend", "local", "--shell", with_supervisor("KILL")}));
+  const ProgramEnd end = program.finish();
+  EXPECT_EQ(end.exit_status(), 125) << end.err;
+  EXPECT_NE(end.out.find("environment_lost"), std::string::npos) << end.out;
+  if (scene_->account().uid == 0 && !hierarchy().empty()) expect_nothing_left(program.remaining(kAfterDeath));
 }
 
 // At whatever instant, also while nothing has started yet.

@@ -165,6 +165,8 @@ TEST_F(AtATerminal, WhatWasTypedBeforeIsNoAnswer) {
 
 TEST_F(AtATerminal, StandardStreamsMayBeAnything) {
   start([] {
+    // A terminal that nobody has open any more hangs up.
+    if (::dup(0) < 0) return kNoStart;
     for (int fd = 0; fd < 3; ++fd) ::close(fd);
     return ask();
   });
