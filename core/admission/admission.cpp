@@ -52,35 +52,38 @@ Asked ask(const plan::Plan& plan, std::string by, std::string hint) {
   return asked;
 }
 
+constexpr const char* kGranted = "a person allowed the command for this session";
+
+// One question for both: where it would run instead, and whether it may run there.
+Asked ask_about_weaker_place(const plan::Plan& plan) {
+  const plan::Degraded& degraded = *plan.degraded;
+  return ask(plan, fmt::format("backend \"{}\" can't be used: {}", degraded.wanted, degraded.reason.message),
+             degraded.reason.hint);
+}
+
 Decision decide_node(const plan::Plan& plan, const TierRules& rules, bool granted) {
-  const std::string security_deny = fmt::format("admission.node.security is deny (from {})", rules.security_origin);
   if (rules.security == Security::deny) {
-    return Denied{security_deny,
+    return Denied{fmt::format("admission.node.security is deny (from {})", rules.security_origin),
                   "use the sandbox tier (leave out --backend local, --tier node and TERMINAL_ENV=local)"};
   }
-  if (plan.degraded) {
-    // One question for both: where it would run instead, and whether it may run there.
-    return ask(plan,
-               fmt::format("backend \"{}\" can't be used: {}", plan.degraded->wanted, plan.degraded->reason.message),
-               plan.degraded->reason.hint);
-  }
   if (rules.ask == Ask::always) {
+    if (plan.degraded) return ask_about_weaker_place(plan);
     return ask(plan, fmt::format("admission.node.ask is always (from {})", rules.ask_origin),
                "only a person's answer allows it");
   }
-  if (rules.security == Security::full) {
-    return Allowed{fmt::format("admission.node.security is full (from {})", rules.security_origin)};
+  const bool full = rules.security == Security::full;
+  const bool listed = std::find(rules.allow.begin(), rules.allow.end(), plan.argv) != rules.allow.end();
+  if (rules.ask == Ask::off && !full && !listed && !granted) {
+    return Denied{fmt::format("admission.node.allow does not name the command, and admission.node.ask is off (from {})",
+                              rules.ask_origin),
+                  allow_hint(plan)};
   }
-  if (std::find(rules.allow.begin(), rules.allow.end(), plan.argv) != rules.allow.end()) {
-    return Allowed{fmt::format("admission.node.allow names the command (from {})", rules.allow_origin)};
-  }
-  if (granted) return Allowed{"a person allowed the command for this session"};
-  if (rules.ask == Ask::on_miss) {
-    return ask(plan, "admission.node.allow does not name the command", allow_hint(plan));
-  }
-  return Denied{fmt::format("admission.node.allow does not name the command, and admission.node.ask is off (from {})",
-                            rules.ask_origin),
-                allow_hint(plan)};
+  // Neither a rule nor a list has agreed to the place: only a person does.
+  if (plan.degraded && !granted) return ask_about_weaker_place(plan);
+  if (full) return Allowed{fmt::format("admission.node.security is full (from {})", rules.security_origin)};
+  if (listed) return Allowed{fmt::format("admission.node.allow names the command (from {})", rules.allow_origin)};
+  if (granted) return Allowed{kGranted};
+  return ask(plan, "admission.node.allow does not name the command", allow_hint(plan));
 }
 
 }  // namespace
@@ -90,9 +93,8 @@ Decision decide(const plan::Plan& plan, const Rules& rules, const std::vector<Se
   if (plan.tier == "node") return decide_node(plan, rules.node, is_granted);
   if (plan.tier == "sandbox") {
     if (!plan.degraded) return Allowed{"the sandbox tier isolates the command"};
-    return ask(plan,
-               fmt::format("backend \"{}\" can't be used: {}", plan.degraded->wanted, plan.degraded->reason.message),
-               plan.degraded->reason.hint);
+    if (is_granted) return Allowed{kGranted};
+    return ask_about_weaker_place(plan);
   }
   // A plan for another tier that came here must not run under rules that are not its own.
   return Denied{fmt::format("tier \"{}\" has no admission rules, so nothing is admitted to it", plan.tier),

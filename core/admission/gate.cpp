@@ -1,5 +1,7 @@
 #include "core/admission/gate.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace exechost::admission {
@@ -15,7 +17,14 @@ void Gate::remember(SessionGrant grant) {
 }
 
 std::optional<Failure> refused_without_asking(const plan::Plan& plan, const Decision& decision, bool can_ask) {
-  if (const auto* denied = std::get_if<Denied>(&decision)) return refusal(plan, denied->by, denied->hint);
+  if (const auto* denied = std::get_if<Denied>(&decision)) {
+    if (!plan.degraded) return refusal(plan, denied->by, denied->hint);
+    // There would have been another place, but not for this command: what is wrong is still the first.
+    Failure failure = plan.degraded->reason;
+    if (!failure.hint.empty()) failure.hint += "; ";
+    failure.hint += fmt::format("fallback: {}: {}", plan.backend, denied->by);
+    return failure;
+  }
   const auto* asked = std::get_if<Asked>(&decision);
   if (asked == nullptr || can_ask) return std::nullopt;
   return refused_by(plan, *asked, Answer::no_route);

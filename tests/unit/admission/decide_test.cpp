@@ -110,12 +110,15 @@ TEST_P(NodeTable, Decides) {
 }
 INSTANTIATE_TEST_SUITE_P(Node, NodeTable, testing::ValuesIn(kTable));
 
-// With full nothing is a miss, so on_miss asks about nothing; deny is never overruled by an answer.
-TEST_P(NodeTable, AWeakerPlaceIsAlwaysAskedAboutUnlessDenied) {
+// Rules say whether a command may run there at all; that it goes there instead, only a person does.
+TEST_P(NodeTable, AWeakerPlaceIsAskedAboutUnlessDenied) {
   const Row& row = GetParam();
   const plan::Plan plan = degraded("node");
-  const Decision decision = decide(plan, rules_of(row), {grant_of(plan)});
-  EXPECT_EQ(kind_of(decision), row.security == Security::deny ? Is::denied : Is::asked);
+  std::vector<SessionGrant> granted;
+  if (row.granted) granted.push_back(grant_of(plan));
+  const Decision decision = decide(plan, rules_of(row), granted);
+  const Is expected = row.expected == Is::allowed && !row.granted ? Is::asked : row.expected;
+  EXPECT_EQ(kind_of(decision), expected);
 }
 
 TEST(Decide, TheListIsComparedWordByWord) {
@@ -152,7 +155,9 @@ TEST(Decide, TheSandboxTierIsNotAskedAbout) {
   Rules strict;
   strict.node.security = Security::deny;
   EXPECT_EQ(kind_of(decide(plan_for("sandbox"), strict, {})), Is::allowed);
-  EXPECT_EQ(kind_of(decide(degraded("sandbox"), strict, {})), Is::asked);
+  const plan::Plan other = degraded("sandbox");
+  EXPECT_EQ(kind_of(decide(other, strict, {})), Is::asked);
+  EXPECT_EQ(kind_of(decide(other, strict, {grant_of(other)})), Is::allowed);
 }
 
 TEST(Decide, ATierWithoutRulesAdmitsNothing) {
@@ -211,6 +216,16 @@ TEST(Refusals, OfAWeakerPlaceWithoutAPersonIsTheFirstReason) {
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->kind, FailureKind::unavailable);
   EXPECT_EQ(refused->message, "bwrap is not installed");
+}
+
+TEST(Refusals, OfAWeakerPlaceThatIsDeniedIsTheFirstReasonToo) {
+  Rules strict;
+  strict.node.security = Security::deny;
+  const plan::Plan plan = degraded("node");
+  const auto refused = refused_without_asking(plan, decide(plan, strict, {}), true);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->kind, FailureKind::unavailable);
+  EXPECT_THAT(refused->hint, HasSubstr("fallback: local: admission.node.security is deny"));
 }
 
 TEST(Refusals, EveryAnswerThatIsNoYesIsDenied) {
