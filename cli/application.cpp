@@ -71,6 +71,7 @@ Application::Application() : parser_(kDescription, "exechost") {
   add(make_backends_command());
   add(make_doctor_command());
   add(make_settings_command());
+  add(make_approvals_command());
   add(make_schema_command());
   add(make_completion_command(parser_));
   add(make_version_command());

@@ -11,7 +11,7 @@
 namespace {
 
 constexpr char kUsage[] =
-    "usage: exechost-guest exec [--stdin-fd=N] [--stdout-fd=N] [--stderr-fd=N]\n"
+    "usage: exechost-guest exec [--stdin-fd=N] [--stdout-fd=N] [--stderr-fd=N] [--cgroup=FOLDER]\n"
     "Started by ExecHost with a control socket as descriptor 3; not meant to be run by hand.\n";
 
 int usage() {
@@ -39,12 +39,18 @@ bool parse_descriptor(const char* argument, const char* name, int& fd) {
 int main(int argc, char** argv) {
   if (argc < 2 || std::strcmp(argv[1], "exec") != 0) return usage();
   exechost::guest::CommandStdio stdio;
+  const char* cgroup = nullptr;
+  constexpr char kCgroup[] = "--cgroup=/";
   for (int i = 2; i < argc; ++i) {
+    if (std::strncmp(argv[i], kCgroup, sizeof kCgroup - 1) == 0) {
+      cgroup = argv[i] + sizeof kCgroup - 2;  // with its first slash
+      continue;
+    }
     const bool known = parse_descriptor(argv[i], "--stdin-fd=", stdio.fds[0]) ||
                        parse_descriptor(argv[i], "--stdout-fd=", stdio.fds[1]) ||
                        parse_descriptor(argv[i], "--stderr-fd=", stdio.fds[2]);
     if (!known) return usage();
   }
-  const int status = exechost::guest::run_exec_mode(stdio);
+  const int status = exechost::guest::run_exec_mode(stdio, cgroup);
   return status == exechost::guest::kExitUsage ? usage() : status;
 }

@@ -43,6 +43,7 @@ enum class Step : std::uint32_t {
   exec,
   mounts,  // the mount tree cut off from the host's
   view,    // number: index of the path that is not what it should be
+  cgroup,  // making the command a member of its own cgroup
 };
 
 struct Message {

@@ -22,7 +22,8 @@ enum class Tag : std::uint32_t {
   umask = 10,           // u32
   view_same = 11,       // u64 device, u64 inode, path: what must be there
   view_other = 12,      // the same: what must not be there
-  last = view_other,
+  unconfined = 13,      // u32: 1 = the node tier: no confinement, the command keeps privileges and umask
+  last = unconfined,
 };
 
 struct RecordHeader {

@@ -42,6 +42,7 @@ struct Spec {
   const ViewCheck* view_checks = nullptr;
   std::size_t view_check_count = 0;
   std::uint32_t umask = 022;
+  bool unconfined = false;
 };
 
 // Closes `fd` whatever happens. EPERM: not a memfd sealed against every change; EFBIG: larger

@@ -56,6 +56,8 @@ class SpecWriter {
     std::memcpy(bytes + 8, &value, 8);
     text(Tag::rlimit, {bytes, sizeof bytes});
   }
+  // For the node tier: nothing is put on, and privileges and umask stay as they are.
+  void set_unconfined(bool on) { number(Tag::unconfined, on ? 1U : 0U); }
   // Not set: 022.
   void set_umask(std::uint32_t mask) { number(Tag::umask, mask); }
 

@@ -15,6 +15,7 @@
 #include "cli/running_command.hpp"
 #include "cli/signal_watcher.hpp"
 #include "cli/terminal.hpp"
+#include "cli/terminal_approver.hpp"
 #include "cli/unattended.hpp"
 #include "exechost/host.hpp"
 
@@ -93,14 +94,18 @@ class RunCommand final : public Command {
   }
 
   // For a person who waits: an image that is pulled, a machine that starts.
-  std::unique_ptr<PatienceNote> watch_preparation(const Execution& execution) const {
+  std::unique_ptr<PatienceNote> watch_preparation(const Execution& execution, const TerminalApprover* approver) const {
     if (quiet_ || json_ || options_.tty() || ::isatty(STDERR_FILENO) != 1) return nullptr;
     return std::make_unique<PatienceNote>(
-        kPatience, [&execution] { return !execution.running() && !execution.finished(); },
+        kPatience,
+        [&execution, approver] {
+          const bool asking = approver != nullptr && approver->asking();
+          return !asking && !execution.running() && !execution.finished();
+        },
         [] { print_note("still preparing the environment (interrupt to give up)"); });
   }
 
-  int execute(const HostOptions& host_options, Request request, std::chrono::milliseconds grace) const {
+  int execute(HostOptions host_options, Request request, std::chrono::milliseconds grace) const {
     connect_streams(request);
     if (const auto size = terminal_size(); request.tty && size) {
       request.tty_rows = size->rows;
@@ -112,12 +117,19 @@ class RunCommand final : public Command {
     RunningCommand running(terminal ? &*terminal : nullptr);
     watcher.start(running, grace);
 
+    // Outlives the host, which asks it.
+    const auto approver = TerminalApprover::open();
+    if (approver) {
+      host_options.approver = [&approver](const AdmissionQuestion& question, const std::stop_token& stop) {
+        return approver->ask(question, stop);
+      };
+    }
     ExecHost host(host_options);
     auto execution = host.start(request);
     ExecResult result;
     if (execution) {
       running.attach(*execution);
-      const auto progress = watch_preparation(*execution);
+      const auto progress = watch_preparation(*execution, approver.get());
       result = execution->wait();
     } else {
       result = failed(execution.error());

@@ -1,20 +1,48 @@
-// Decides whether a plan may go ahead. The sandbox tier runs under security `full` with ask `off`:
-// the boundary protects, nobody is asked. Rules, approvers and the other tiers' modes come
-// through this one function.
+// Decides whether a plan may go ahead. The sandbox tier's boundary protects, so nobody is asked about
+// it; the node tier has none, so its rules and a person decide. A plan for a weaker place than was
+// chosen is asked about whatever the tier, once, and the answer covers the tier's own rules.
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
+#include "core/admission/rules.hpp"
 #include "core/plan/plan.hpp"
+#include "exechost/approver.hpp"
 #include "exechost/failure.hpp"
 
 namespace exechost::admission {
 
-struct Decision {
-  std::string by;  // the rule or the person that allowed it, in words
+struct Allowed {
+  std::string by;  // the rule, in words
+};
+struct Denied {
+  std::string by;    // the rule
+  std::string hint;  // what would allow it: one exact command where there is one
+};
+struct Asked {
+  AdmissionQuestion question;  // without its deadline
+  std::string by;              // the rule that asks
+  std::string hint;            // what would allow it without a question
+};
+using Decision = std::variant<Allowed, Denied, Asked>;
+
+// Exactly these words in this tier, which a person allowed for as long as the ExecHost lives.
+struct SessionGrant {
+  std::string tier;
+  std::string backend;
+  std::vector<std::string> argv;
+  bool operator==(const SessionGrant&) const = default;
 };
 
-// Pure. `denied` with phase admission names the rule. [any thread]
-Result<Decision> decide(const plan::Plan& plan);
+// Pure. [any thread]
+Decision decide(const plan::Plan& plan, const Rules& rules, const std::vector<SessionGrant>& granted);
+
+SessionGrant grant_of(const plan::Plan& plan);
+
+// `denied` with phase admission.
+Failure refusal(const plan::Plan& plan, std::string_view by, std::string hint);
 
 }  // namespace exechost::admission

@@ -111,7 +111,7 @@ json to_json(const ExecResult& result) {
     attempts.push_back({{"backend", attempt.backend}, {"failure", to_json(attempt.failure)}});
   }
   object["attempts"] = std::move(attempts);
-  object["approval"] = nullptr;
+  object["approval"] = result.approval.empty() ? json(nullptr) : json{{"answer", result.approval}};
   object["warnings"] = texts(result.warnings);
   object["failure"] = result.failure ? to_json(*result.failure) : json(nullptr);
   return object;

@@ -15,6 +15,7 @@ void ExecutionState::cancel() {
     const std::lock_guard lock(mutex);
     cancel_requested = true;
   }
+  cancelled.request_stop();
   with_run([](execution::Run& target) { target.cancel(); });
 }
 

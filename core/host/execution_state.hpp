@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 
 #include "core/base/reactor.hpp"
 #include "core/execution/execution.hpp"
@@ -29,6 +30,7 @@ struct ExecutionState {
   std::condition_variable ended;
   bool finished = false;
   bool cancel_requested = false;
+  std::stop_source cancelled;           // requested with it: for what waits before there is a run
   std::shared_ptr<execution::Run> run;  // the attempt under way
   ExecResult result;
 

@@ -5,8 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "core/admission/admission.hpp"
+#include "core/admission/gate.hpp"
 #include "core/base/clock.hpp"
+#include "core/host/admission_report.hpp"
 #include "core/host/backends_report.hpp"
 #include "core/host/host_core.hpp"
 #include "core/host/request_run.hpp"
@@ -70,8 +71,23 @@ struct ExecHost::Impl {
     return core.planner().prepare(request);
   }
 
-  static Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared) {
-    return plan::make_plan({request, prepared.settings, prepared.backends, prepared.facts});
+  Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared) {
+    return plan::make_plan({request, prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask()});
+  }
+
+  struct Explained {
+    plan::Plan plan;
+    admission::Decision decision;
+  };
+  // Stops after admission; what would be refused whoever is asked is a failure here too.
+  Result<Explained> explain(const Request& request) {
+    auto prepared = prepare(request);
+    if (!prepared) return unexpected(prepared.error());
+    auto plan = plan_of(request, *prepared);
+    if (!plan) return unexpected(plan.error());
+    auto decision = core.gate().decide(*plan, admission::rules_from(prepared->settings));
+    if (auto refused = admission::refused_without_asking(*plan, decision, true)) return unexpected(*refused);
+    return Explained{std::move(*plan), std::move(decision)};
   }
 
   // What is executed, from a request to a run on the reactor.
@@ -80,7 +96,10 @@ struct ExecHost::Impl {
     if (!prepared) return unexpected(prepared.error());
     auto plan = plan_of(request, *prepared);
     if (!plan) return unexpected(plan.error());
-    if (auto decision = admission::decide(*plan); !decision) return unexpected(decision.error());
+    admission::Rules rules = admission::rules_from(prepared->settings);
+    const auto decision = core.gate().decide(*plan, rules);
+    if (auto refused = admission::refused_without_asking(*plan, decision, core.gate().can_ask()))
+      return unexpected(*refused);
     auto streams = open_streams(core.reactor(), request);
     if (!streams) return unexpected(streams.error());
     auto keeper = core.keeper();
@@ -98,7 +117,8 @@ struct ExecHost::Impl {
     context.began_ns = began_ns;
     context.planning = std::chrono::microseconds((monotonic_now_ns() - began_ns) / 1000);
     add(state);
-    auto run = std::make_shared<host::RequestRun>(core.reactor(), state, std::move(context));
+    context.rules = std::move(rules);
+    auto run = std::make_shared<host::RequestRun>(core.reactor(), core.gate(), state, std::move(context));
     core.reactor().post([this, run = std::move(run), state] { run->start([this, state] { remove(state); }); });
     return state;
   }
@@ -144,19 +164,17 @@ Result<Execution> ExecHost::start(const Request& request) {
 }
 
 Result<std::string> ExecHost::explain_json(const Request& request) {
-  auto prepared = impl_->prepare(request);
-  if (!prepared) return unexpected(prepared.error());
-  const auto plan = Impl::plan_of(request, *prepared);
-  if (!plan) return unexpected(plan.error());
-  return plan::to_json(*plan).dump();
+  const auto explained = impl_->explain(request);
+  if (!explained) return unexpected(explained.error());
+  nlohmann::json document = plan::to_json(explained->plan);
+  document["admission"] = host::admission_json(explained->decision);
+  return document.dump();
 }
 
 Result<std::string> ExecHost::explain_text(const Request& request) {
-  auto prepared = impl_->prepare(request);
-  if (!prepared) return unexpected(prepared.error());
-  const auto plan = Impl::plan_of(request, *prepared);
-  if (!plan) return unexpected(plan.error());
-  return plan::to_text(*plan);
+  const auto explained = impl_->explain(request);
+  if (!explained) return unexpected(explained.error());
+  return plan::to_text(explained->plan) + host::admission_text(explained->decision);
 }
 
 Result<std::string> ExecHost::backends_json() {

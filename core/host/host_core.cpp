@@ -31,7 +31,8 @@ ProbeCache::Outcome outcome_of(const keeper::Reply& reply, const std::string& ba
 HostCore::HostCore(const HostOptions& options)
     : context_(make_context(options)),
       probes_([this](const keeper::PluginChoice& choice) { return begin_probe(choice); }),
-      planner_(context_, catalog_, probes_) {}
+      planner_(context_, catalog_, probes_),
+      gate_(options.approver) {}
 
 HostCore::Engine& HostCore::engine() {
   const std::lock_guard lock(mutex_);

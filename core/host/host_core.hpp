@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/admission/gate.hpp"
 #include "core/base/reactor.hpp"
 #include "core/host/context.hpp"
 #include "core/host/keeper_service.hpp"
@@ -25,6 +26,7 @@ class HostCore {
 
   const Context& context() const { return context_; }
   Planner& planner() { return planner_; }
+  admission::Gate& gate() { return gate_; }
   ProbeCache& probes() { return probes_; }
   Reactor& reactor();
   // Not on the reactor thread: starting a keeper takes time.
@@ -47,6 +49,7 @@ class HostCore {
   Planner planner_;
   std::mutex mutex_;
   std::unique_ptr<Engine> engine_;
+  admission::Gate gate_;  // last: what it still has to say goes to the engine's reactor
 };
 
 }  // namespace exechost::host

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/host/request_overrides.hpp"
+#include "core/node/statement.hpp"
 
 namespace exechost::host {
 namespace {
@@ -54,6 +55,7 @@ std::vector<settings::PluginSettings> schemas_of(const PluginCatalog::List& plug
 }
 
 bool is_candidate(const settings::Settings& settings, const std::string& id) {
+  if (settings.at("tier") == "node") return id == plan::kLocalBackend;
   if (settings.at("backend") == id) return true;
   const auto fallback = text_list(settings.at("fallback"));
   return std::find(fallback.begin(), fallback.end(), id) != fallback.end();
@@ -113,7 +115,17 @@ std::vector<plan::BackendFacts> Planner::backend_facts(const Resolved& resolved)
   std::vector<plan::BackendFacts> backends;
   std::vector<std::size_t> asked;
   std::vector<keeper::PluginChoice> choices;
+  const std::string local(plan::kLocalBackend);
+  if (is_candidate(resolved.settings, local)) {
+    plan::BackendFacts facts;
+    facts.id = local;
+    facts.statement = node::statement();
+    asked.push_back(backends.size());
+    choices.push_back(plugin_choice(resolved.settings, local, {}));
+    backends.push_back(std::move(facts));
+  }
   for (const plugin::Found& found : *resolved.plugins) {
+    if (found.id == local) continue;  // no plugin is the node tier
     plan::BackendFacts facts;
     facts.id = found.id;
     facts.library = found.library;

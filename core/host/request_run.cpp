@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/admission/admission.hpp"
 #include "core/base/clock.hpp"
 #include "core/environment/one_shot.hpp"
 
@@ -47,16 +46,91 @@ ExecResult failed_result(const Failure& failure, std::int64_t began_ns) {
   return result;
 }
 
-RequestRun::RequestRun(Reactor& reactor, std::shared_ptr<ExecutionState> state, RequestContext context)
+RequestRun::RequestRun(Reactor& reactor, admission::Gate& gate, std::shared_ptr<ExecutionState> state,
+                       RequestContext context)
     : reactor_(reactor),
+      gate_(gate),
       state_(std::move(state)),
       context_(std::move(context)),
       deadline_ns_(deadline_of(context_.plan, context_.began_ns)) {}
 
 void RequestRun::start(std::function<void()> done) {
   done_ = std::move(done);
-  attempt(std::move(context_.plan));
+  admit(std::move(context_.plan));
 }
+
+// ---- admission --------------------------------------------------------------------
+
+void RequestRun::admit(plan::Plan plan) {
+  auto decision = gate_.decide(plan, context_.rules);
+  if (auto refused = admission::refused_without_asking(plan, decision, gate_.can_ask()))
+    return refuse(plan, std::move(*refused));
+  if (auto* asked = std::get_if<admission::Asked>(&decision)) return ask(std::move(plan), std::move(*asked));
+  attempt(std::move(plan));
+}
+
+void RequestRun::ask(plan::Plan plan, admission::Asked asked) {
+  pending_ = std::make_unique<Pending>(reactor_, std::move(plan), std::move(asked));
+  pending_->began_ns = monotonic_now_ns();
+  AdmissionQuestion question = pending_->asked.question;
+  if (deadline_ns_ != kNoDeadline) {
+    const std::chrono::steady_clock::time_point deadline{std::chrono::nanoseconds(deadline_ns_)};
+    question.deadline = deadline;
+    pending_->deadline.expires_at(deadline);
+    pending_->deadline.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+      const auto self = weak.lock();
+      if (self && !error) self->withdraw(Status::timed_out);
+    });
+  }
+  gate_.ask(std::move(question), pending_->withdrawn.get_token(),
+            [&reactor = reactor_, self = shared_from_this()](Answer answer) {
+              reactor.post([self, answer] { self->answered(answer); });
+            });
+  // Perhaps it was cancelled before there was anything to cancel: then this is called at once.
+  pending_->on_cancel.emplace(state_->cancelled.get_token(), [&reactor = reactor_, weak = weak_from_this()] {
+    reactor.post([weak] {
+      if (const auto self = weak.lock()) self->withdraw(Status::cancelled);
+    });
+  });
+}
+
+// Nothing when another end of the question came first.
+std::unique_ptr<RequestRun::Pending> RequestRun::take_pending() {
+  if (!pending_) return nullptr;
+  pending_->deadline.cancel();
+  pending_->on_cancel.reset();
+  earlier_phases_["admission"] += std::chrono::microseconds((monotonic_now_ns() - pending_->began_ns) / 1000);
+  return std::move(pending_);
+}
+
+void RequestRun::answered(Answer answer) {
+  const auto pending = take_pending();
+  if (!pending) return;
+  if (answer != Answer::once && answer != Answer::session) {
+    return refuse(pending->plan, admission::refused_by(pending->plan, pending->asked, answer));
+  }
+  if (answer == Answer::session) gate_.remember(admission::grant_of(pending->plan));
+  approval_ = to_string(answer);
+  attempt(std::move(pending->plan));
+}
+
+void RequestRun::withdraw(Status status) {
+  const auto pending = take_pending();
+  if (!pending) return;
+  pending->withdrawn.request_stop();
+  ExecResult result;
+  result.status = status;
+  result.stopped_phase = Phase::admission;
+  finish(pending->plan, std::move(result));
+}
+
+void RequestRun::refuse(const plan::Plan& plan, Failure failure) {
+  ExecResult result;
+  result.failure = std::move(failure);
+  finish(plan, std::move(result));
+}
+
+// ---- execution --------------------------------------------------------------------
 
 void RequestRun::attempt(plan::Plan plan) {
   const auto shared = std::make_shared<const plan::Plan>(std::move(plan));
@@ -95,11 +169,14 @@ bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, cons
   // Planned again with what is now known about this one: whether and where it goes on is the
   // plan's to say, and so is every protection that would be lost.
   failed->unusable = *result.failure;
-  auto next = plan::make_plan({context_.request, context_.prepared.settings, backends, context_.prepared.facts});
-  if (!next || next->backend == plan->backend || !admission::decide(*next)) return false;
+  auto next = plan::make_plan(
+      {context_.request, context_.prepared.settings, backends, context_.prepared.facts, gate_.can_ask()});
+  if (!next || next->backend == plan->backend) return false;
+  const auto decision = gate_.decide(*next, context_.rules);
+  if (admission::refused_without_asking(*next, decision, gate_.can_ask())) return false;
   attempts_.push_back({plan->backend, *result.failure});
   // Not from inside the ended run's own handler.
-  reactor_.post([self = shared_from_this(), next = std::move(*next)]() mutable { self->attempt(std::move(next)); });
+  reactor_.post([self = shared_from_this(), next = std::move(*next)]() mutable { self->admit(std::move(next)); });
   return true;
 }
 
@@ -110,6 +187,7 @@ void RequestRun::finish(const plan::Plan& plan, ExecResult result) {
   result.isolation = plan.isolation;
   result.settings = plan.settings;
   result.attempts = std::move(attempts_);
+  result.approval = approval_;
   result.warnings.insert(result.warnings.begin(), plan.warnings.begin(), plan.warnings.end());
   result.phase_times = std::move(earlier_phases_);
   result.phase_times["plan"] += context_.planning;

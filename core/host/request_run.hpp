@@ -1,14 +1,19 @@
-// One request on its way after planning: the chosen backend, then others as far as the failure
-// contract and the settings allow. Each candidate gets a plan of its own; nothing that may have
-// started is run again.
+// One request on its way after planning: admission, the chosen backend, then others as far as the
+// failure contract and the settings allow. Each candidate gets a plan and an admission of its own;
+// nothing that may have started is run again.
 #pragma once
 
+#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/admission/gate.hpp"
 #include "core/base/reactor.hpp"
 #include "core/environment/keeper_port.hpp"
 #include "core/execution/execution.hpp"
@@ -24,6 +29,7 @@ struct RequestContext {
   Request request;
   Prepared prepared;
   plan::Plan plan;  // the first
+  admission::Rules rules;
   std::shared_ptr<environment::KeeperPort> keeper;
   std::string guest_program;
   std::string spill_dir;
@@ -35,21 +41,42 @@ struct RequestContext {
 // Reactor thread only.
 class RequestRun : public std::enable_shared_from_this<RequestRun> {
  public:
-  RequestRun(Reactor& reactor, std::shared_ptr<ExecutionState> state, RequestContext context);
+  // `gate` outlives every run, and is destroyed before `reactor`.
+  RequestRun(Reactor& reactor, admission::Gate& gate, std::shared_ptr<ExecutionState> state, RequestContext context);
   // `done` is called once, after the state has its result.
   void start(std::function<void()> done);
 
  private:
+  // A plan that waits for a person's answer.
+  struct Pending {
+    Pending(Reactor& reactor, plan::Plan held, admission::Asked put)
+        : plan(std::move(held)), asked(std::move(put)), deadline(reactor.context()) {}
+    plan::Plan plan;
+    admission::Asked asked;
+    std::stop_source withdrawn;
+    boost::asio::steady_timer deadline;
+    std::int64_t began_ns = 0;
+    std::optional<std::stop_callback<std::function<void()>>> on_cancel;
+  };
+  void admit(plan::Plan plan);
+  void ask(plan::Plan plan, admission::Asked asked);
+  void answered(Answer answer);
+  void withdraw(Status status);
+  std::unique_ptr<Pending> take_pending();
+  void refuse(const plan::Plan& plan, Failure failure);
   void attempt(plan::Plan plan);
   void ended(const std::shared_ptr<const plan::Plan>& plan, ExecResult result);
   bool try_another(const std::shared_ptr<const plan::Plan>& plan, const ExecResult& result);
   void finish(const plan::Plan& plan, ExecResult result);
 
   Reactor& reactor_;
+  admission::Gate& gate_;
   std::shared_ptr<ExecutionState> state_;
   RequestContext context_;
   std::int64_t deadline_ns_;
   std::vector<Attempt> attempts_;
+  std::unique_ptr<Pending> pending_;
+  std::string approval_;
   std::map<std::string, std::chrono::microseconds> earlier_phases_;
   std::function<void()> done_;
 };

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/keeper/failures.hpp"
+#include "core/node/local_backend.hpp"
 #include "core/plugin/manifest.hpp"
 
 namespace exechost::keeper {
@@ -30,14 +31,17 @@ Result<std::shared_ptr<const plugin::LoadedPlugin>> load(const PluginChoice& cho
 
 CallResult Backends::get(const PluginChoice& choice, const plugin::CallLimits& limits,
                          std::shared_ptr<Backend>& backend) {
+  // Whatever library goes by that name: "local" is never one.
+  const bool is_built_in = choice.id == plan::kLocalBackend;
   std::shared_ptr<Library> library;
   {
     const std::lock_guard lock(mutex_);
-    auto& slot = libraries_[choice.library + '\0' + choice.pinned_sha256];
+    auto& slot = libraries_[is_built_in ? std::string() : choice.library + '\0' + choice.pinned_sha256];
     if (!slot) slot = std::make_shared<Library>();
     library = slot;
   }
   const std::lock_guard lock(library->mutex);
+  if (is_built_in) return create(choice, &node::create_local_backend, limits, *library, backend);
   if (!library->plugin) {
     auto loaded = load(choice);
     if (!loaded) {
@@ -52,17 +56,17 @@ CallResult Backends::get(const PluginChoice& choice, const plugin::CallLimits& l
         FailureKind::unavailable, Phase::provision,
         fmt::format(R"(the plugin "{}" is "{}", not "{}")", choice.library, loaded_id, choice.id), "load"));
   }
-  return create(choice, limits, *library, backend);
+  return create(choice, library->plugin->table()->create, limits, *library, backend);
 }
 
-CallResult Backends::create(const PluginChoice& choice, const plugin::CallLimits& limits, Library& library,
+CallResult Backends::create(const PluginChoice& choice, Create make, const plugin::CallLimits& limits, Library& library,
                             std::shared_ptr<Backend>& backend) {
   const std::string settings = choice.settings.dump();
   auto& slot = library.backends[settings];
   if (!slot) {
     const eh_backend* table = nullptr;
     CallResult result = call_plugin(choice.id, Phase::provision, limits, [&](const eh_call* call) {
-      return library.plugin->table()->create(services_.table(), plugin::to_eh(settings), call, &table);
+      return make(services_.table(), plugin::to_eh(settings), call, &table);
     });
     if (result.status != ReplyStatus::ok) return result;
     if (!is_whole(table)) {

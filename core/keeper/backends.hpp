@@ -16,6 +16,7 @@ namespace exechost::keeper {
 
 class Backend {
  public:
+  // `plugin`: null for the one that is part of the keeper.
   Backend(std::shared_ptr<const plugin::LoadedPlugin> plugin, const eh_backend* table, std::string id)
       : plugin_(std::move(plugin)), table_(table), id_(std::move(id)) {}
   ~Backend() { table_->destroy(table_->self); }
@@ -48,7 +49,8 @@ class Backends {
     std::shared_ptr<const plugin::LoadedPlugin> plugin;        // guarded by mutex
     std::map<std::string, std::shared_ptr<Backend>> backends;  // by settings; guarded by mutex
   };
-  CallResult create(const PluginChoice& choice, const plugin::CallLimits& limits, Library& library,
+  using Create = decltype(eh_plugin::create);
+  CallResult create(const PluginChoice& choice, Create create, const plugin::CallLimits& limits, Library& library,
                     std::shared_ptr<Backend>& backend);
 
   HostServices& services_;

@@ -116,15 +116,14 @@ json encode_confinement(const plan::Confinement& confinement) {
     checks.push_back(
         {{"path", bytes(check.path)}, {"device", check.device}, {"inode", check.inode}, {"same", check.same}});
   }
-  return {{"seccomp_profile", confinement.seccomp_profile},
-          {"landlock", confinement.landlock},
-          {"landlock_rules", std::move(rules)},
-          {"rlimits", std::move(limits)},
-          {"view_checks", std::move(checks)}};
+  return {{"none", confinement.none},         {"seccomp_profile", confinement.seccomp_profile},
+          {"landlock", confinement.landlock}, {"landlock_rules", std::move(rules)},
+          {"rlimits", std::move(limits)},     {"view_checks", std::move(checks)}};
 }
 
 plan::Confinement decode_confinement(const json& object) {
   plan::Confinement confinement;
+  confinement.none = flag_at(object, "none");
   confinement.seccomp_profile = text_at(object, "seccomp_profile");
   confinement.landlock = flag_at(object, "landlock");
   for (const auto& rule : array_at(object, "landlock_rules")) {

@@ -31,6 +31,7 @@ Result<UniqueFd> make_spec(const SpawnRequest& request) {
   writer.set_tty(request.tty);
   const auto& confinement = request.confinement;
   if (!confinement.seccomp_profile.empty()) writer.set_seccomp_profile(confinement.seccomp_profile);
+  if (confinement.none) writer.set_unconfined(true);
   writer.set_landlock(confinement.landlock);
   for (const auto& rule : confinement.landlock_rules) {
     if (rule.writable) {
@@ -74,6 +75,7 @@ std::string_view name_of(Step step) {
     case Step::exec: return "exec";
     case Step::mounts: return "mounts";
     case Step::view: return "view";
+    case Step::cgroup: return "cgroup";
     case Step::none: break;
   }
   return "unknown";

@@ -24,6 +24,9 @@ struct Capability {
   std::string evidence;  // what the probe saw, or why the capability is missing
 };
 
+// The backend that is no plugin and isolates nothing: plain processes of this host, the node tier.
+inline constexpr std::string_view kLocalBackend = "local";
+
 // The names a statement may use; anything else in a manifest is an error.
 //   files syscalls processes users network.none network.filtered network.full
 //   image cpu memory disk pids persistent

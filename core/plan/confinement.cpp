@@ -25,6 +25,14 @@ std::vector<ViewCheck> make_view_checks(const View& view, const Facts& facts) {
 
 }  // namespace
 
+Confinement no_confinement() {
+  Confinement confinement;
+  confinement.none = true;
+  confinement.seccomp_profile.clear();
+  confinement.landlock = false;
+  return confinement;
+}
+
 Confinement make_confinement(const View& view, const Resources& resources, const Facts& facts) {
   Confinement confinement;
   confinement.view_checks = make_view_checks(view, facts);

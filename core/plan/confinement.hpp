@@ -10,4 +10,7 @@ namespace exechost::plan {
 // out for uid 0.
 Confinement make_confinement(const View& view, const Resources& resources, const Facts& facts);
 
+// The node tier's: the guest starts and ends the command, and takes nothing from it.
+Confinement no_confinement();
+
 }  // namespace exechost::plan

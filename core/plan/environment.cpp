@@ -72,13 +72,12 @@ std::string absolute_entries(const std::string& path) {
   return kept;
 }
 
-void fit_inside(Variables& variables, const std::string& home, const std::string& cwd) {
+void fit_inside(Variables& variables, const std::string& home) {
   variables["HOME"] = home;
   variables["TMPDIR"] = kScratch;
   for (const char* name : {"TEMP", "TMP"}) {
     if (const auto found = variables.find(name); found != variables.end()) found->second = kScratch;
   }
-  variables["PWD"] = cwd;
   std::string& path = variables["PATH"];
   path = absolute_entries(path);
   if (path.empty()) path = kDefaultPath;
@@ -126,9 +125,12 @@ bool matches_pattern(std::string_view name, std::string_view pattern) {
 bool may_be_shown(std::string_view name) { return name == "PWD" || (is_core(name) && !matches_any(name, kSecrets)); }
 
 Result<BuiltEnvironment> build_environment(const settings::Settings& settings, const Request& request,
-                                           const Facts& facts, const std::string& home, const std::string& cwd) {
+                                           const Facts& facts, const HomeInside& home, const std::string& cwd) {
   Variables variables = inherited(settings, facts);
-  if (text_setting(settings, "environment.inherit", "core") != "none") fit_inside(variables, home, cwd);
+  if (text_setting(settings, "environment.inherit", "core") != "none") {
+    if (home) fit_inside(variables, *home);
+    variables["PWD"] = cwd;
+  }
 
   if (const nlohmann::json& set = settings.at("environment.set"); set.is_object()) {
     for (const auto& [name, value] : set.items()) {

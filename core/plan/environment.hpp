@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +20,16 @@ struct BuiltEnvironment {
   std::vector<std::string> withheld;  // names the caller has and the command has not; sorted
 };
 
+// The home that a command gets in an environment of its own; nothing: on the host itself, where it
+// keeps the caller's.
+using HomeInside = std::optional<std::string>;
+
 // In this order: inherit (core, none, all) and include; less the patterns of secrets and exclude;
 // plus set; only include_only of it; plus the request's own. With inherit core or all HOME, TMPDIR,
-// PWD and PATH are made to fit the inside. invalid_request for a name or value that can't be one.
+// PWD and PATH are made to fit the inside; on the host PWD alone. invalid_request for a name or value that can't be
+// one.
 Result<BuiltEnvironment> build_environment(const settings::Settings& settings, const Request& request,
-                                           const Facts& facts, const std::string& home, const std::string& cwd);
+                                           const Facts& facts, const HomeInside& home, const std::string& cwd);
 
 // Shell-like, with * and ?, letters of either case alike.
 bool matches_pattern(std::string_view name, std::string_view pattern);

@@ -132,9 +132,18 @@ class Negotiation {
     }
   }
 
+  // A place that was chosen for having no isolation falls short of nothing but what somebody set.
+  bool isolates_nothing() const { return backend_.id == kLocalBackend; }
+
   void files() {
     const Capability found = have("files");
-    if (!enforced(found)) missing("filesystem", "files", true);
+    if (!enforced(found)) missing("filesystem", "files", !isolates_nothing() || settings_.requested("filesystem"));
+    if (isolates_nothing()) {
+      for (const auto& [name, origin] : settings_.origins()) {
+        if (name.starts_with("filesystem.")) report(name, nullptr, found);
+      }
+      return;
+    }
     report("filesystem.home", settings_.at("filesystem.home"), found);
     report("filesystem.workspace_access", settings_.at("filesystem.workspace_access"), found);
     for (const char* list :
@@ -154,7 +163,7 @@ class Negotiation {
 
     std::string capability = "network." + policy.mode;
     if (!enforced(have(capability))) {
-      missing("network.mode", capability, true);
+      missing("network.mode", capability, !isolates_nothing() || settings_.requested("network.mode"));
       // Less network than asked for is always safe; more is only what best_effort said yes to.
       policy.mode = policy.mode != "none" && enforced(have("network.none")) ? "none" : "full";
       capability = "network." + policy.mode;
@@ -198,7 +207,9 @@ class Negotiation {
     const json& value = settings_.at("resources.pids");
     if (value.is_null()) return;
     Capability found = have("pids");
-    const bool guest_applies_it = result_.statement.guest != GuestEntry::none && result_.statement.locality == "local";
+    // Without a user namespace of its own RLIMIT_NPROC would count everything the user runs.
+    const bool guest_applies_it =
+        result_.statement.guest != GuestEntry::none && result_.statement.locality == "local" && !isolates_nothing();
     if (!enforced(found) && guest_applies_it) {
       if (input_.facts.uid != 0) {
         found.grade = Grade::kernel;
@@ -258,6 +269,11 @@ class Negotiation {
     report("resources.kill_grace", settings_.at("resources.kill_grace"), deadline);
     report("resources.output_cap", settings_.at("resources.output_cap"), buffer);
     report("resources.output_spill", settings_.at("resources.output_spill"), buffer);
+    if (isolates_nothing()) {
+      // What a time-out or a cancellation is worth here.
+      report("tree_kill", true, have("tree_kill"));
+      return;
+    }
     report("workspace.mode", text_setting(settings_, "workspace.mode", "direct"), have("files"));
   }
 
@@ -272,6 +288,10 @@ class Negotiation {
   }
 
   void describe_isolation() {
+    if (isolates_nothing()) {
+      result_.isolation = {"none"};
+      return;
+    }
     const auto line = [&](std::string_view what, const Capability& by) {
       result_.isolation.push_back(by.by.empty() ? fmt::format("{}: {}", what, to_string(by.grade))
                                                 : fmt::format("{}: {} ({})", what, by.by, to_string(by.grade)));

@@ -86,6 +86,7 @@ void fill_from_backend(Plan& plan, Choice& choice, const settings::Settings& set
   plan.backend_library = choice.backend->library;
   plan.backend_library_sha256 = choice.backend->library_sha256;
   plan.candidates = std::move(choice.candidates);
+  plan.degraded = std::move(choice.degraded);
   plan.persistent = negotiated.persistent;
   plan.network = std::move(negotiated.network);
   plan.resources = negotiated.resources;
@@ -103,6 +104,46 @@ void fill_from_backend(Plan& plan, Choice& choice, const settings::Settings& set
   for (auto* warnings : {&choice.warnings, &negotiated.warnings}) {
     plan.warnings.insert(plan.warnings.end(), warnings->begin(), warnings->end());
   }
+}
+
+Result<void> fill_environment(Plan& plan, const PlanInput& input, const HomeInside& home) {
+  auto environment = build_environment(input.settings, input.request, input.facts, home, plan.cwd);
+  if (!environment) return unexpected(environment.error());
+  plan.environment = std::move(environment->variables);
+  plan.removed_environment = std::move(environment->withheld);
+  return {};
+}
+
+Result<void> place_in_sandbox(Plan& plan, const PlanInput& input) {
+  const settings::Settings& settings = input.settings;
+  auto workspace = choose_workspace(settings, input.facts, plan.warnings);
+  if (!workspace) return unexpected(workspace.error());
+  plan.workspace = std::move(*workspace);
+  auto view = compose_view(settings, input.facts, plan.workspace, plan.warnings);
+  if (!view) return unexpected(view.error());
+  plan.view = std::move(*view);
+  auto cwd = choose_cwd(input.request.cwd, settings, input.facts, plan.workspace);
+  if (!cwd) return unexpected(cwd.error());
+  plan.cwd = std::move(*cwd);
+  if (auto visible = check_cwd(plan.cwd, plan.view, input.facts); !visible) return visible;
+  return fill_environment(plan, input, home_inside(input.facts));
+}
+
+// A plain process sees what its user sees: no view, no workspace that would bound anything, and the
+// user's own home and scratch folder.
+Result<void> place_on_host(Plan& plan, const PlanInput& input) {
+  plan.view = {};
+  auto folder = choose_host_folder(input.facts);
+  if (!folder) return unexpected(folder.error());
+  plan.workspace = std::move(*folder);
+  auto cwd = choose_cwd(input.request.cwd, input.settings, input.facts, plan.workspace);
+  if (!cwd) return unexpected(cwd.error());
+  plan.cwd = std::move(*cwd);
+  if (input.facts.path(plan.cwd).kind == FileKind::missing) {
+    return unexpected(plan_failure(FailureKind::invalid_request, fmt::format("cwd {} does not exist", quote(plan.cwd)),
+                                   "start in a folder of this machine"));
+  }
+  return fill_environment(plan, input, std::nullopt);
 }
 
 }  // namespace
@@ -125,26 +166,20 @@ Result<Plan> make_plan(const PlanInput& input) {
   plan.on_unavailable = std::move(*on_unavailable);
   if (auto valid = check_workspace_mode(settings); !valid) return unexpected(valid.error());
 
-  auto workspace = choose_workspace(settings, input.facts, plan.warnings);
-  if (!workspace) return unexpected(workspace.error());
-  plan.workspace = std::move(*workspace);
-  auto view = compose_view(settings, input.facts, plan.workspace, plan.warnings);
-  if (!view) return unexpected(view.error());
-  plan.view = std::move(*view);
-
-  auto cwd = choose_cwd(input.request.cwd, settings, input.facts, plan.workspace);
-  if (!cwd) return unexpected(cwd.error());
-  plan.cwd = std::move(*cwd);
-  if (auto visible = check_cwd(plan.cwd, plan.view, input.facts); !visible) return unexpected(visible.error());
-
-  auto environment = build_environment(settings, input.request, input.facts, home_inside(input.facts), plan.cwd);
-  if (!environment) return unexpected(environment.error());
-  plan.environment = std::move(environment->variables);
-  plan.removed_environment = std::move(environment->withheld);
-
-  auto choice = choose_backend(input, plan.on_unavailable);
+  if (plan.tier == "sandbox") {
+    if (auto placed = place_in_sandbox(plan, input); !placed) return unexpected(placed.error());
+  }
+  auto choice = choose_backend(input, plan.tier, plan.on_unavailable);
   if (!choice) return unexpected(choice.error());
+  if (choice->backend->id == kLocalBackend) {
+    plan.tier = "node";  // by its own name, or as the place to fall back to
+    if (auto placed = place_on_host(plan, input); !placed) return unexpected(placed.error());
+  }
   fill_from_backend(plan, *choice, settings);
+  if (plan.tier == "node") {
+    plan.confinement = no_confinement();
+    return plan;
+  }
   plan.confinement = make_confinement(plan.view, plan.resources, input.facts);
   // Another machine has another kernel and other files: its guest's report is all there is.
   const bool here = plan.guest != GuestEntry::none && choice->backend->statement.locality == "local";

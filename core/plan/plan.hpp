@@ -52,6 +52,7 @@ struct ViewCheck {
   bool operator==(const ViewCheck&) const = default;
 };
 struct Confinement {
+  bool none = false;                     // the node tier: privileges stay too, and nothing below holds but rlimits
   std::string seccomp_profile = "base";  // see guest/seccomp
   bool landlock = true;                  // where the kernel has it
   bool landlock_required = false;        // this kernel has it: without it the command does not start
@@ -83,9 +84,16 @@ struct Candidate {
   std::optional<Failure> rejected;  // why it can't carry this request
 };
 
+// The chosen backend can't be used, and the plan is for a weaker place that a person has to agree to.
+struct Degraded {
+  std::string wanted;             // the backend
+  Failure reason;                 // why it can't be used
+  std::vector<std::string> lost;  // protections that it has and the weaker place has not, in words
+};
+
 struct Plan {
-  std::string tier;     // sandbox (gateway and node are refused as unsupported until they exist)
-  std::string backend;  // id
+  std::string tier;     // sandbox or node (gateway is refused as unsupported until it exists)
+  std::string backend;  // id; "local" in the node tier
   std::string backend_library;
   std::string backend_library_sha256;
   std::string profile;
@@ -116,6 +124,7 @@ struct Plan {
   std::vector<std::string> isolation;   // what will be in force, in words
   std::vector<Candidate> candidates;    // in order of preference; the chosen one has no rejection
   std::string on_unavailable;           // closed, ask, open
+  std::optional<Degraded> degraded;     // with on_unavailable `ask` only
   std::vector<std::string> fallback;
   std::vector<std::string> warnings;
 };
@@ -125,6 +134,7 @@ struct PlanInput {
   const settings::Settings& settings;
   const std::vector<BackendFacts>& backends;
   const Facts& facts;
+  bool can_ask = false;  // somebody can be asked about a weaker place
 };
 
 // Pure. A failure has phase plan and names the setting concerned.

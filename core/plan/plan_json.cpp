@@ -45,11 +45,9 @@ json confinement_json(const Confinement& confinement) {
   for (const Rlimit& limit : confinement.rlimits) {
     limits.push_back({{"resource", limit.resource}, {"value", limit.value}});
   }
-  return {{"seccomp_profile", confinement.seccomp_profile},
-          {"landlock", confinement.landlock},
-          {"landlock_required", confinement.landlock_required},
-          {"landlock_rules", std::move(rules)},
-          {"rlimits", std::move(limits)}};
+  return {{"none", confinement.none},           {"seccomp_profile", confinement.seccomp_profile},
+          {"landlock", confinement.landlock},   {"landlock_required", confinement.landlock_required},
+          {"landlock_rules", std::move(rules)}, {"rlimits", std::move(limits)}};
 }
 
 std::vector<std::string> all_valid(const std::vector<std::string>& texts) {
@@ -81,6 +79,12 @@ json shown_settings(json settings, const std::vector<std::string>& secrets) {
     if (settings.contains(place)) settings[place] = nullptr;
   }
   return settings;
+}
+
+json degraded_json(const std::optional<Degraded>& degraded) {
+  if (!degraded) return nullptr;
+  return {
+      {"wanted", degraded->wanted}, {"reason", failure_json(degraded->reason)}, {"lost", all_valid(degraded->lost)}};
 }
 
 }  // namespace
@@ -130,6 +134,7 @@ json to_json(const Plan& plan) {
       {"isolation", plan.isolation},
       {"candidates", std::move(candidates)},
       {"on_unavailable", plan.on_unavailable},
+      {"degraded", degraded_json(plan.degraded)},
       {"fallback", plan.fallback},
       {"warnings", all_valid(plan.warnings)},
   };

@@ -8,6 +8,7 @@
 #include "core/base/utf8.hpp"
 #include "core/plan/environment.hpp"
 #include "core/plan/plan.hpp"
+#include "core/plan/shell_words.hpp"
 
 namespace exechost::plan {
 namespace {
@@ -44,21 +45,6 @@ std::string value_text(const std::string& name, const std::string& value_json) {
     return milliseconds % 1000 == 0 ? fmt::format("{} s", milliseconds / 1000) : fmt::format("{} ms", milliseconds);
   }
   return shown(value_json);
-}
-
-// Quoted the way a shell would need it, so that one argument is seen to be one.
-std::string shell_word(const std::string& argument) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
-  std::string word = "'";
-  for (const char c : shown(argument)) {
-    if (c == '\'') {
-      word += "'\\''";
-    } else {
-      word += c;
-    }
-  }
-  return word + "'";
 }
 
 class Page {
@@ -141,22 +127,34 @@ std::string network_text(const NetworkPolicy& network) {
   return fmt::format("filtered: only {}", fmt::join(network.allowed_domains, ", "));
 }
 
+std::string fallback_text(const Plan& plan) {
+  if (plan.on_unavailable == "closed") return "refuse";
+  if (plan.on_unavailable == "ask") return "ask a person about the next, else refuse";
+  return fmt::format("run in the next of: {}", shown(fmt::format("{}", fmt::join(plan.fallback, ", "))));
+}
+
 }  // namespace
 
 std::string to_text(const Plan& plan) {
   Page page;
-  std::vector<std::string> words;
-  std::transform(plan.argv.begin(), plan.argv.end(), std::back_inserter(words), shell_word);
-  page.line("command", fmt::format("{}", fmt::join(words, " ")));
+  page.line("command", shell_line(plan.argv));
   page.line("starts in", shown(plan.cwd));
   page.line("tier", plan.tier);
-  page.line("backend", fmt::format("{} ({}, sha256 {})", plan.backend, shown(plan.backend_library),
-                                   plan.backend_library_sha256.empty() ? "unknown" : plan.backend_library_sha256));
+  if (plan.tier == "node") {
+    page.line("backend", fmt::format("{} (a plain process of this machine, no plugin)", plan.backend));
+  } else {
+    page.line("backend", fmt::format("{} ({}, sha256 {})", plan.backend, shown(plan.backend_library),
+                                     plan.backend_library_sha256.empty() ? "unknown" : plan.backend_library_sha256));
+  }
   page.line("profile", shown(plan.profile));
   if (plan.persistent) page.line("session", plan.session.empty() ? "lasting, without a name" : shown(plan.session));
   if (!plan.image.empty()) page.line("image", shown(plan.image));
-  page.line("workspace", fmt::format("{} ({})", shown(plan.workspace), plan.workspace_mode));
-  add_view(page, plan.view);
+  if (plan.tier == "node") {
+    page.line("files", "everything that you can read and write");
+  } else {
+    page.line("workspace", fmt::format("{} ({})", shown(plan.workspace), plan.workspace_mode));
+    add_view(page, plan.view);
+  }
   page.line("network", shown(network_text(plan.network)));
   if (plan.network.mode != "none" && !plan.network.denied_domains.empty()) {
     page.line("", fmt::format("never {}", shown(fmt::format("{}", fmt::join(plan.network.denied_domains, ", ")))));
@@ -174,11 +172,13 @@ std::string to_text(const Plan& plan) {
                           shown(candidate.rejected->message)));
   }
   page.list("candidates", candidates);
-  page.line("fallback",
-            plan.on_unavailable == "open"
-                ? fmt::format("run in the next of: {}", shown(fmt::format("{}", fmt::join(plan.fallback, ", "))))
-            : plan.on_unavailable == "ask" ? "refuse (nobody can be asked in this version)"
-                                           : "refuse");
+  // Chosen by its name, the node tier has none.
+  if (plan.candidates.size() != 1 || plan.tier != "node") page.line("fallback", fallback_text(plan));
+  if (plan.degraded) {
+    page.line("degraded",
+              fmt::format("{} can't be used: {}", shown(plan.degraded->wanted), shown(plan.degraded->reason.message)));
+    page.list("lost", plan.degraded->lost);
+  }
   std::vector<std::string> warnings;
   for (const std::string& warning : plan.warnings) warnings.push_back(shown(warning));
   page.list("warnings", warnings);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "core/plan/report.hpp"
 #include "core/plan/settings_access.hpp"
@@ -10,21 +12,15 @@
 namespace exechost::plan {
 namespace {
 
-constexpr std::string_view kLocal = "local";  // the node tier, as a candidate
-
-Failure node_missing() {
-  return plan_failure(
-      FailureKind::unsupported, "the node tier (a plain process on this host) is not part of this version",
-      "use tier \"sandbox\"; for no isolation at all, start the command without ExecHost", std::string(kLocal));
-}
-
 std::string installed(const std::vector<BackendFacts>& backends) {
   std::vector<std::string> ids;
   for (const BackendFacts& backend : backends) ids.push_back(backend.id);
   return ids.empty() ? "no backend is installed" : fmt::format("installed backends: {}", fmt::join(ids, ", "));
 }
 
-std::vector<std::string> candidate_ids(const settings::Settings& settings) {
+std::vector<std::string> candidate_ids(const settings::Settings& settings, const std::string& tier) {
+  // Chosen by name, no isolation is what was asked for: nothing else stands in for it.
+  if (tier == "node") return {std::string(kLocalBackend)};
   std::vector<std::string> ids{text_setting(settings, "backend", "bwrap")};
   for (const std::string& id : list_setting(settings, "fallback")) {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
@@ -32,10 +28,33 @@ std::vector<std::string> candidate_ids(const settings::Settings& settings) {
   return ids;
 }
 
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kProtections{{
+    {"files", "files: it reads and changes every file that you can"},
+    {"network.none", "network: it reaches every address that this machine does"},
+    {"processes", "processes: it sees and signals your other processes"},
+    {"syscalls", "system calls: none is refused"},
+    {"users", "users: it runs as you, with every right you have"},
+}};
+
 // The failures after which another place may be tried: the command has certainly not started.
 bool allows_fallback(FailureKind kind) {
   return kind == FailureKind::unavailable || kind == FailureKind::provision_failed ||
          kind == FailureKind::plugin_crashed || kind == FailureKind::protocol_error;
+}
+
+// What the chosen place does not enforce though the first would have: the network as the settings
+// want it, files, processes.
+std::vector<std::string> lost_protections(const PlanInput& input, const std::string& wanted, const Negotiated& place) {
+  const auto found = std::find_if(input.backends.begin(), input.backends.end(),
+                                  [&](const BackendFacts& backend) { return backend.id == wanted; });
+  std::vector<std::string> lost;
+  for (const auto& [capability, words] : kProtections) {
+    // A backend that could not even be loaded says nothing; then everything counts as lost.
+    const bool had = found == input.backends.end() || found->statement.capabilities.empty() ||
+                     found->statement.capability(capability).grade >= Grade::emulated;
+    if (had && place.statement.capability(capability).grade < Grade::emulated) lost.emplace_back(words);
+  }
+  return lost;
 }
 
 struct Tried {
@@ -45,10 +64,6 @@ struct Tried {
 
 Tried consider(const PlanInput& input, const std::string& id) {
   Tried tried;
-  if (id == kLocal) {
-    tried.negotiated.rejected = node_missing();
-    return tried;
-  }
   const auto found = std::find_if(input.backends.begin(), input.backends.end(),
                                   [&](const BackendFacts& backend) { return backend.id == id; });
   if (found == input.backends.end()) {
@@ -65,12 +80,7 @@ Tried consider(const PlanInput& input, const std::string& id) {
 
 Result<std::string> choose_tier(const settings::Settings& settings) {
   const std::string tier = text_setting(settings, "tier", "sandbox");
-  if (tier == "node" || text_setting(settings, "backend", "bwrap") == kLocal) {
-    Failure failure = node_missing();
-    failure.message +=
-        fmt::format(" (tier \"{}\", from {})", tier, origin_text(settings, tier == "node" ? "tier" : "backend"));
-    return unexpected(failure);
-  }
+  if (tier == "node" || text_setting(settings, "backend", "bwrap") == kLocalBackend) return "node";
   if (tier == "gateway") {
     return unexpected(
         plan_failure(FailureKind::unsupported,
@@ -102,23 +112,28 @@ Result<std::string> choose_on_unavailable(const settings::Settings& settings) {
   return meant;
 }
 
-Result<Choice> choose_backend(const PlanInput& input, const std::string& on_unavailable) {
+Result<Choice> choose_backend(const PlanInput& input, const std::string& tier, const std::string& on_unavailable) {
   Choice choice;
   std::optional<Failure> first;
-  for (const std::string& id : candidate_ids(input.settings)) {
+  const bool may_go_on = on_unavailable == "open" || (on_unavailable == "ask" && input.can_ask);
+  for (const std::string& id : candidate_ids(input.settings, tier)) {
     Tried tried = consider(input, id);
     choice.candidates.push_back({id, tried.negotiated.rejected});
     const bool usable = !tried.negotiated.rejected;
     if (choice.candidates.size() == 1) {
       first = tried.negotiated.rejected;
-    } else if (choice.backend != nullptr || !usable || on_unavailable != "open" || !allows_fallback(first->kind)) {
+    } else if (choice.backend != nullptr || !usable || !may_go_on || !allows_fallback(first->kind)) {
       continue;
     }
     if (!usable) continue;
     choice.backend = tried.backend;
     choice.negotiated = std::move(tried.negotiated);
-    if (first) {
-      choice.warnings.push_back(fmt::format("runs in \"{}\" instead: {} (on_unavailable is open)", id, first->message));
+    if (!first) continue;
+    choice.warnings.push_back(
+        fmt::format("runs in \"{}\" instead: {} (on_unavailable is {})", id, first->message, on_unavailable));
+    if (on_unavailable == "ask") {
+      choice.degraded = Degraded{choice.candidates.front().backend, *first,
+                                 lost_protections(input, choice.candidates.front().backend, choice.negotiated)};
     }
   }
   if (choice.backend != nullptr) return choice;

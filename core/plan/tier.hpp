@@ -1,6 +1,7 @@
 // Which tier, and which backends in which order.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,7 @@
 
 namespace exechost::plan {
 
-// "sandbox"; the others are unsupported in this version.
+// "sandbox" or "node"; gateway is unsupported in this version.
 Result<std::string> choose_tier(const settings::Settings& settings);
 // closed, ask or open; fail_if_unavailable decides when it is set.
 Result<std::string> choose_on_unavailable(const settings::Settings& settings);
@@ -19,9 +20,10 @@ struct Choice {
   Negotiated negotiated;
   std::vector<Candidate> candidates;
   std::vector<std::string> warnings;
+  std::optional<Degraded> degraded;  // another than the first, and somebody has to agree to it
 };
-// The first candidate, or with on_unavailable `open` the next one that can carry the request when the
-// first can't be used now.
-Result<Choice> choose_backend(const PlanInput& input, const std::string& on_unavailable);
+// In the node tier `local`, else the first candidate; when that can't be used now, the next one that
+// can carry the request: with on_unavailable `open`, or `ask` when somebody can be asked.
+Result<Choice> choose_backend(const PlanInput& input, const std::string& tier, const std::string& on_unavailable);
 
 }  // namespace exechost::plan

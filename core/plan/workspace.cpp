@@ -59,6 +59,13 @@ bool is_a_home(const std::string& resolved, const Facts& facts) {
   return false;
 }
 
+Result<std::string> choose_host_folder(const Facts& facts) {
+  const PathFact& fact = facts.path(facts.workspace);
+  if (fact.kind == FileKind::folder) return fact.resolved;
+  return unexpected(refused(facts.workspace, fact.kind == FileKind::missing ? "does not exist" : "is not a folder",
+                            "choose a folder with --workspace"));
+}
+
 Result<std::string> choose_workspace(const settings::Settings& settings, const Facts& facts,
                                      std::vector<std::string>& warnings) {
   const PathFact& fact = facts.path(facts.workspace);

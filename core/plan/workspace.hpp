@@ -18,6 +18,9 @@ bool is_a_home(const std::string& resolved, const Facts& facts);
 Result<std::string> choose_workspace(const settings::Settings& settings, const Facts& facts,
                                      std::vector<std::string>& warnings);
 
+// In the node tier the workspace bounds nothing and is only the folder to start in: any that exists.
+Result<std::string> choose_host_folder(const Facts& facts);
+
 // Where the command starts, links resolved. Whether it is visible is for the view to say.
 Result<std::string> choose_cwd(const std::optional<std::string>& requested, const settings::Settings& settings,
                                const Facts& facts, const std::string& workspace);

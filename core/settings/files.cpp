@@ -12,6 +12,7 @@
 #include "core/base/unique_fd.hpp"
 #include "core/settings/layer.hpp"
 #include "core/settings/settings.hpp"
+#include "core/settings/settings_file.hpp"
 #include "core/settings/strict_json.hpp"
 
 namespace exechost::settings {
@@ -69,6 +70,18 @@ Result<std::string> read_all(int fd, const std::string& path) {
 Result<std::optional<Document>> read_file(Scope scope, const std::string& folder, std::string_view name) {
   if (folder.empty()) return std::nullopt;
   const std::string path = folder + (folder.back() == '/' ? "" : "/") + std::string(name);
+  auto text = read_settings_text(path);
+  if (!text) return tl::unexpected(text.error());
+  if (!*text) return std::nullopt;
+  auto values = parse_json_strict(**text, path);
+  if (!values) return tl::unexpected(values.error());
+  if (!values->is_object()) return tl::unexpected(refused(path, "a settings file must hold one JSON object"));
+  return Document{scope, path, std::move(*values)};
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> read_settings_text(const std::string& path) {
   // O_NONBLOCK: a pipe of that name must not stop us.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   if (!fd) {
@@ -81,13 +94,8 @@ Result<std::optional<Document>> read_file(Scope scope, const std::string& folder
   if (auto fine = check_file(fd.get(), path); !fine) return tl::unexpected(fine.error());
   auto text = read_all(fd.get(), path);
   if (!text) return tl::unexpected(text.error());
-  auto values = parse_json_strict(*text, path);
-  if (!values) return tl::unexpected(values.error());
-  if (!values->is_object()) return tl::unexpected(refused(path, "a settings file must hold one JSON object"));
-  return Document{scope, path, std::move(*values)};
+  return std::move(*text);
 }
-
-}  // namespace
 
 Result<std::vector<Document>> read_files(const Locations& locations) {
   struct Place {

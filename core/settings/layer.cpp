@@ -17,8 +17,8 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kNotInProfiles{"profile", "profiles", "plugins",
-                                                         "managed", "strict",   "$schema"};
+constexpr std::array<std::string_view, 7> kNotInProfiles{"profile", "profiles", "plugins",  "managed",
+                                                         "strict",  "$schema",  "admission"};
 
 // The walk that turns a valid document into leaves.
 class LayerBuilder {

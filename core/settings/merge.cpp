@@ -62,6 +62,18 @@ Result<void> Merge::add(const Layer& layer) {
                                              "set it in your own settings, or on the command line"));
       }
     }
+    if (of_the_moment(layer.scope)) {
+      // What decides whether a person is asked is not loosened by whoever asks for the command.
+      const std::string allowed = request_rule(tree_, path);
+      const json current = at == entries_.end() ? json() : at->second.value;
+      const auto rule =
+          allowed.empty() ? std::nullopt : project_refusal(allowed, node, current, leaf.value, "a request");
+      if (rule) {
+        return tl::unexpected(
+            broken_setting(leaf.source, dotted(path), shown_setting(leaf.value, presentation_of(node)), *rule,
+                           "set it in your own settings file, $XDG_CONFIG_HOME/exechost/settings.json"));
+      }
+    }
     const bool unites = node.word("x-merge") == "unite";
     if (at == entries_.end()) {
       entries_[path] = {leaf.value, {layer.scope, leaf.source}};

@@ -34,22 +34,29 @@ std::string shown(const SchemaTree::Node& node, const json& value) {
   return show_value(value);
 }
 
+std::string outermost_rule(const SchemaTree& tree, const Path& path, std::string_view keyword) {
+  SchemaTree::Node node = tree.root();
+  for (const std::string& key : path) {
+    node = tree.child(node, key);
+    if (std::string rule = node.word(keyword); !rule.empty()) return rule;
+  }
+  return {};
+}
+
 bool holds(const json& list, const json& item) { return std::find(list.begin(), list.end(), item) != list.end(); }
 
 }  // namespace
 
 std::string project_rule(const SchemaTree& tree, const Path& path) {
-  SchemaTree::Node node = tree.root();
-  for (const std::string& key : path) {
-    node = tree.child(node, key);
-    if (const std::string rule = node.word("x-project"); !rule.empty()) return rule;
-  }
-  return "forbidden";
+  const std::string rule = outermost_rule(tree, path, "x-project");
+  return rule.empty() ? "forbidden" : rule;
 }
 
+std::string request_rule(const SchemaTree& tree, const Path& path) { return outermost_rule(tree, path, "x-request"); }
+
 std::optional<std::string> project_refusal(const std::string& rule, const SchemaTree::Node& node, const json& current,
-                                           const json& wanted) {
-  const std::string start = "a project's file ";
+                                           const json& wanted, const std::string& who) {
+  const std::string start = who + ' ';
   if (rule == "min" || rule == "max") {
     const double now = rank(node, current);
     const double then = rank(node, wanted);

@@ -1,5 +1,5 @@
-// How a project's file may change a setting: only to something at most as permissive. Internal
-// to this module.
+// How a project's file may change a setting, and how a request may change one that decides about
+// admission: only to something at most as permissive. Internal to this module.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,11 @@ namespace exechost::settings {
 // neither says anything.
 std::string project_rule(const SchemaTree& tree, const Path& path);
 
-// Why `rule` doesn't let a project change `current` to `wanted`; nothing when it does.
+// The rule for requests, variables and profiles at `path`, found the same way; empty: they may set anything.
+std::string request_rule(const SchemaTree& tree, const Path& path);
+
+// Why `rule` doesn't let a project change `current` to `wanted`; nothing when it does. `who` begins the
+// sentence.
 //   min       a smaller number (none is the largest), or an earlier word of the enum
 //   max       a larger number, or a later word
 //   subset    a list without anything new
@@ -21,6 +25,7 @@ std::string project_rule(const SchemaTree& tree, const Path& path);
 //   off_only  false
 //   forbidden nothing at all
 std::optional<std::string> project_refusal(const std::string& rule, const SchemaTree::Node& node,
-                                           const nlohmann::json& current, const nlohmann::json& wanted);
+                                           const nlohmann::json& current, const nlohmann::json& wanted,
+                                           const std::string& who = "a project's file");
 
 }  // namespace exechost::settings

@@ -90,8 +90,10 @@ int explain_eacces(const Spec& spec) {
 }
 
 // Runs in the child; returns only when something failed.
-Outcome become_command(const Spec& spec, const CommandStdio& stdio, bool tied_to_parent, pid_t parent) {
-  if (tied_to_parent) {
+Outcome become_command(const Spec& spec, const CommandStdio& stdio, const ProcessTree& tree, pid_t parent) {
+  // Before anything that the command could influence: what it starts is born into the cgroup.
+  if (const Outcome outcome = tree.admit(); !outcome.ok()) return outcome;
+  if (!tree.is_init()) {
     if (::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL), 0UL, 0UL, 0UL) != 0) {
       return failure(Step::session, errno);
     }
@@ -102,7 +104,7 @@ Outcome become_command(const Spec& spec, const CommandStdio& stdio, bool tied_to
   if (spec.tty && ::ioctl(0, TIOCSCTTY, 0) != 0) return failure(Step::terminal, errno);
   if (!mark_rest_close_on_exec()) return failure(Step::descriptors, errno);
   if (::chdir(spec.working_directory) != 0) return failure(Step::working_directory, errno);
-  ::umask(spec.umask);
+  if (!spec.unconfined) ::umask(spec.umask);
   // Only here, not on the guest: limits on processor time, files or memory must not hit who supervises.
   if (const int error = apply_limits(spec); error != 0) return failure(Step::rlimit, error);
   sigset_t none;
@@ -116,7 +118,7 @@ Outcome become_command(const Spec& spec, const CommandStdio& stdio, bool tied_to
 
 }  // namespace
 
-Outcome start_command(const Spec& spec, const CommandStdio& stdio, bool tied_to_parent, StartedCommand& command) {
+Outcome start_command(const Spec& spec, const CommandStdio& stdio, const ProcessTree& tree, StartedCommand& command) {
   int report[2];
   if (::pipe2(report, O_CLOEXEC) != 0) return failure(Step::fork, errno);
   const pid_t parent = ::getpid();
@@ -130,7 +132,7 @@ Outcome start_command(const Spec& spec, const CommandStdio& stdio, bool tied_to_
   if (pid == 0) {
     // Above the numbers that place_stdio fills.
     const int report_fd = ::fcntl(report[1], F_DUPFD_CLOEXEC, 3);
-    const Outcome outcome = become_command(spec, stdio, tied_to_parent, parent);
+    const Outcome outcome = become_command(spec, stdio, tree, parent);
     // Less than PIPE_BUF into an empty pipe: whole or not at all. If not, the parent sees exit status 127.
     const ssize_t written = ::write(report_fd, &outcome, sizeof outcome);
     ::_exit(written == static_cast<ssize_t>(sizeof outcome) ? 1 : 127);

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include "guest/exec/process_tree.hpp"
 #include "guest/exec/stdio.hpp"
 #include "guest/outcome.hpp"
 #include "guest/spec_reader.hpp"
@@ -17,7 +18,8 @@ struct StartedCommand {
 
 // Forks the command into a session and process group of its own (its pid names both), with default
 // signal dispositions, an empty signal mask, exactly descriptors 0, 1 and 2, and the specification's
-// limits. All signals must be blocked in the caller. `tied_to_parent`: it is killed when the guest dies.
-Outcome start_command(const Spec& spec, const CommandStdio& stdio, bool tied_to_parent, StartedCommand& command);
+// limits. All signals must be blocked in the caller. Unless the guest is process 1 it is killed when
+// the guest dies.
+Outcome start_command(const Spec& spec, const CommandStdio& stdio, const ProcessTree& tree, StartedCommand& command);
 
 }  // namespace exechost::guest

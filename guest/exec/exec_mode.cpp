@@ -69,15 +69,17 @@ Outcome start(const CommandStdio& stdio, int signal_fd, ProcessTree& tree, Start
   }
   Spec spec;
   if (const Outcome outcome = read_spec(spec_fd, spec); !outcome.ok()) return outcome;
-  if (!tree.prepare()) return failure(Step::session, errno);
+  if (const Outcome outcome = tree.prepare(); !outcome.ok()) return outcome;
   Message confined;
   confined.type = MessageType::confined;
   confined.version = kProtocolVersion;
-  if (const Outcome outcome = confine(spec, confined); !outcome.ok()) return outcome;
+  if (!spec.unconfined) {
+    if (const Outcome outcome = confine(spec, confined); !outcome.ok()) return outcome;
+  }
   send(confined);
   // It may have died while the environment was made: then nobody wants the command any more.
   if (keeper_is_gone()) return failure(Step::fork, ECONNRESET);
-  return start_command(spec, stdio, !tree.is_init(), command);
+  return start_command(spec, stdio, tree, command);
 }
 
 bool is_control_socket(int fd) {
@@ -88,7 +90,7 @@ bool is_control_socket(int fd) {
 
 }  // namespace
 
-int run_exec_mode(const CommandStdio& stdio) {
+int run_exec_mode(const CommandStdio& stdio, const char* cgroup) {
   if (!is_control_socket(kControlFd)) return kExitUsage;
   // First of all: same-uid processes can't trace the guest or open its memory and descriptors.
   ::prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
@@ -96,9 +98,10 @@ int run_exec_mode(const CommandStdio& stdio) {
   ::prctl(PR_SET_NAME, "exechost-guest", 0UL, 0UL, 0UL);
   ::fcntl(kControlFd, F_SETFD, FD_CLOEXEC);
   const int signal_fd = take_signals();
-  ProcessTree tree;
+  ProcessTree tree(cgroup);
   StartedCommand command;
   if (const Outcome outcome = start(stdio, signal_fd, tree, command); !outcome.ok()) {
+    tree.remove_cgroup();
     send_failed(outcome);
     return kExitNotStarted;
   }

@@ -5,7 +5,7 @@
 
 namespace exechost::guest {
 
-// Returns the guest's exit status (supervisor.hpp).
-int run_exec_mode(const CommandStdio& stdio);
+// `cgroup`: path of the command's own, or null. Returns the guest's exit status (supervisor.hpp).
+int run_exec_mode(const CommandStdio& stdio, const char* cgroup);
 
 }  // namespace exechost::guest

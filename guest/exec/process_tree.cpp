@@ -36,12 +36,17 @@ bool reap_ended() {
 
 }  // namespace
 
-bool ProcessTree::prepare() {
+Outcome ProcessTree::prepare() {
+  if (const Outcome outcome = cgroup_.make(); !outcome.ok()) return outcome;
   is_init_ = ::getpid() == 1;
-  if (is_init_) return true;
+  if (is_init_) return success();
+  // A command of the same user may stop its guest. When the launcher dies nobody else would continue it
+  // to do its last work; else the signal means nothing.
+  ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGCONT), 0UL, 0UL, 0UL);
   // Absent without CONFIG_PROC_CHILDREN or /proc: then only the command's group can be killed.
   children_fd_ = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-  return ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) == 0;
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0) return failure(Step::session, errno);
+  return success();
 }
 
 void ProcessTree::kill_children() const {
@@ -70,6 +75,7 @@ void ProcessTree::kill_all(pid_t group) const {
     ::kill(-1, SIGKILL);
     return;
   }
+  cgroup_.kill();
   // The group may be gone already; its number can't have been reused while we have not reaped its leader.
   if (group > 1) ::kill(-group, SIGKILL);
   kill_children();
@@ -82,7 +88,7 @@ bool ProcessTree::kill_and_reap(int timeout_ms) const {
   ::sigaddset(&child, SIGCHLD);
   for (;;) {
     kill_all(0);
-    if (reap_ended()) return true;
+    if (reap_ended() && cgroup_.is_empty()) return true;
     if (now_ms() >= end) return false;
     constexpr timespec kRound{0, kRoundNs};
     ::sigtimedwait(&child, nullptr, &kRound);

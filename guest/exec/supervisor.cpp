@@ -41,6 +41,7 @@ class Supervisor {
       watching = count >= 0 || errno == EINTR;
     }
     const bool gone = tree_.kill_and_reap(kKillBudgetMs);
+    if (gone) tree_.remove_cgroup();
     if (failed_) return kExitNotStarted;
     return gone ? kExitDone : kExitNotProven;
   }

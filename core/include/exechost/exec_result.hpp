@@ -75,6 +75,7 @@ struct ExecResult {
   std::vector<std::string> isolation;  // what was in force, in words
   std::vector<SettingReport> settings;
   std::vector<Attempt> attempts;  // backends tried before the one that ran
+  std::string approval;           // the answer that admitted it ("once", "session"); empty: nobody was asked
   std::vector<std::string> warnings;
   std::optional<Failure> failure;  // set exactly when status is failed
 

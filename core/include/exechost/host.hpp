@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "exechost/approver.hpp"
 #include "exechost/exec_result.hpp"
 #include "exechost/export.hpp"
 #include "exechost/request.hpp"
@@ -46,6 +47,9 @@ struct HostOptions {
   // Installation prefix with libexec/exechost and lib/exechost/plugins; empty:
   // found from the location of the running program or library.
   std::string prefix;
+  // Who is asked about commands that the settings neither allow nor deny, and about a weaker place than
+  // was chosen. Not set: nobody, and such commands are refused.
+  Approver approver;
 };
 
 // A command that was started. Movable; the destructor cancels it if it still runs.
@@ -92,8 +96,9 @@ class EXECHOST_API ExecHost {
   // for anything a request or a backend can do: that is in the result.
   ExecResult run(const Request& request, std::stop_token stop = {});
 
-  // Starts a command. Failures up to the plan are returned here; later ones are
-  // in Execution::wait().
+  // Starts a command. Failures up to the plan, and refusals that need no question, are returned here;
+  // later ones are in Execution::wait(). A question is asked while the execution exists already:
+  // cancelling that withdraws it.
   Result<Execution> start(const Request& request);
 
   // What run() would do, as one JSON object (schema: `exechost schema plan`),

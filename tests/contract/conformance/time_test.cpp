@@ -1,19 +1,9 @@
 // After a timeout nothing of the command is left, however it tried to outlive it.
-#include <poll.h>
-#include <sys/inotify.h>
-
+#include "tests/support/heartbeat.hpp"
 #include "tests/support/scene.hpp"
 
 namespace exechost::test {
 namespace {
-
-// True when somebody writes to `path` within `patience`.
-bool still_written(const std::string& path, std::chrono::milliseconds patience) {
-  const UniqueFd watch(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  EXPECT_GE(inotify_add_watch(watch.get(), path.c_str(), IN_MODIFY), 0);
-  pollfd fd{watch.get(), POLLIN, 0};
-  return poll(&fd, 1, static_cast<int>(patience.count())) > 0;
-}
 
 class Timeout : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
 

@@ -174,6 +174,11 @@ static void outlive(const char* how, const char* file) {
     if (fork() == 0) {
       if (strcmp(how, "setsid") == 0) setsid();
       if (strcmp(how, "nohup") == 0) signal(SIGHUP, SIG_IGN);
+      if (strcmp(how, "daemon") == 0) { /* setsid, nohup, and its streams closed */
+        setsid();
+        signal(SIGHUP, SIG_IGN);
+        for (int fd = 0; fd < 3; ++fd) close(fd);
+      }
       if (strcmp(how, "ignores_signals") == 0) {
         for (int number = 1; number < NSIG; ++number) signal(number, SIG_IGN);
       }

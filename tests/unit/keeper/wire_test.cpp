@@ -41,6 +41,7 @@ HostMessage spawn_message() {
   request.tty = true;
   request.use_guest = false;
   request.confinement.seccomp_profile = "base";
+  request.confinement.none = true;
   request.confinement.landlock = false;
   request.confinement.landlock_rules = {{"/usr", false}, {"/w\xff", true}};
   request.confinement.rlimits = {{7, std::numeric_limits<std::uint64_t>::max()}};
@@ -68,6 +69,7 @@ TEST(Wire, CarriesMessagesExactly) {
   EXPECT_EQ(got.cwd, sent.cwd);
   EXPECT_EQ(got.tty, sent.tty);
   EXPECT_EQ(got.use_guest, sent.use_guest);
+  EXPECT_EQ(got.confinement.none, sent.confinement.none);
   EXPECT_EQ(got.confinement.landlock, sent.confinement.landlock);
   EXPECT_EQ(got.confinement.landlock_rules, sent.confinement.landlock_rules);
   EXPECT_EQ(got.confinement.rlimits, sent.confinement.rlimits);

@@ -108,6 +108,7 @@ Planned read_case(const std::string& name) {
     planned.backends.clear();
     read_backends(input["backends"], planned);
   }
+  planned.backends.push_back(local());
   return planned;
 }
 

@@ -66,31 +66,14 @@ TEST(Command, MustBeExactlyOneAndUsable) {
 
 // ---- tier and candidates ------------------------------------------------------------------------
 
-TEST(Tier, OthersThanSandboxAreUnsupportedForNow) {
-  for (const char* tier : {"node", "gateway"}) {
-    Planned planned;
-    planned.settings.set("tier", tier);
-    const auto plan = planned.plan();
-    ASSERT_FALSE(plan);
-    EXPECT_EQ(plan.error().kind, FailureKind::unsupported);
-    EXPECT_THAT(plan.error().message, HasSubstr(tier));
-    EXPECT_FALSE(plan.error().hint.empty());
-  }
+TEST(Tier, TheGatewayIsUnsupportedForNow) {
   Planned planned;
-  planned.settings.set("backend", "local");
-  EXPECT_EQ(planned.plan().error().kind, FailureKind::unsupported);
-}
-
-TEST(Tier, LocalIsNeverReachedByFallback) {
-  for (const char* mode : {"closed", "ask", "open"}) {
-    Planned planned;
-    planned.backends.clear();
-    planned.settings.set("on_unavailable", mode);
-    const auto plan = planned.plan();
-    ASSERT_FALSE(plan) << mode;
-    EXPECT_EQ(plan.error().kind, FailureKind::unavailable) << mode;
-    EXPECT_EQ(plan.error().backend, "bwrap");
-  }
+  planned.settings.set("tier", "gateway");
+  const auto plan = planned.plan();
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().kind, FailureKind::unsupported);
+  EXPECT_THAT(plan.error().message, HasSubstr("gateway"));
+  EXPECT_FALSE(plan.error().hint.empty());
 }
 
 struct Unusable {
@@ -130,7 +113,7 @@ TEST_P(UnusableBackend, OpenGoesToTheNextWithAWarning) {
   EXPECT_TRUE(plan->candidates[0].rejected);
   EXPECT_EQ(plan->candidates[1].rejected->kind, FailureKind::unavailable);
   EXPECT_FALSE(plan->candidates[2].rejected);
-  EXPECT_EQ(plan->candidates[3].rejected->kind, FailureKind::unsupported);
+  EXPECT_EQ(plan->candidates[3].rejected->kind, FailureKind::unavailable);
 }
 
 TEST_P(UnusableBackend, AskAndClosedRefuseAndSayWhatThereWouldBe) {

@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "core/node/statement.hpp"
 #include "core/plan/paths.hpp"
 #include "core/plan/settings_access.hpp"
 #include "core/plan/workspace.hpp"
@@ -176,6 +177,19 @@ BackendFacts bwrap() {
   return backend;
 }
 
+BackendFacts local() {
+  BackendFacts backend;
+  backend.id = kLocalBackend;
+  backend.statement = node::statement();
+  backend.probe = Probe{};
+  backend.probe->ready = true;
+  for (const auto& [name, capability] : backend.statement.capabilities) {
+    backend.probe->capabilities[name] = {capability.grade, "", "seen"};
+  }
+  backend.probe->capabilities["tree_kill"] = {Grade::emulated, "child subreaper", "not delegated"};
+  return backend;
+}
+
 void grant(BackendFacts& backend, const std::string& capability, Grade grade) {
   backend.statement.capabilities[capability].grade = grade;
   backend.statement.capabilities[capability].by = "a test";
@@ -196,7 +210,7 @@ Result<Plan> Planned::plan() const {
   std::vector<std::string> also{text_setting(built, "cwd")};
   if (request.cwd) also.push_back(*request.cwd);
   const Facts facts = machine.look(built, also);
-  return make_plan({request, built, backends, facts});
+  return make_plan({request, built, backends, facts, can_ask});
 }
 
 Result<View> Planned::view(std::vector<std::string>* warnings) const {

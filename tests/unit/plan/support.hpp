@@ -55,6 +55,8 @@ class FakeMachine {
 
 // bwrap as it is on a machine where everything works.
 BackendFacts bwrap();
+// The node tier as the keeper's probe finds it.
+BackendFacts local();
 // Changes what the backend states and what its probe confirms.
 void grant(BackendFacts& backend, const std::string& capability, Grade grade);
 
@@ -66,6 +68,7 @@ struct Planned {
   FakeMachine machine;
   std::vector<BackendFacts> backends{bwrap()};
   Request request;
+  bool can_ask = false;
 
   Planned() { request.argv = {"true"}; }
   Result<Plan> plan() const;

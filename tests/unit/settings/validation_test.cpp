@@ -57,6 +57,9 @@ TEST(Defaults, AreTheDocumentedOnes) {
       {"session.persistent", true},
       {"session.idle_timeout", 300'000},
       {"session.max_lifetime", 86'400'000},
+      {"admission.node.security", "allowlist"},
+      {"admission.node.ask", "on_miss"},
+      {"admission.node.allow", json::array()},
       {"plugins.directories", json::array()},
       {"plugins.pinned", json::object()},
       {"managed.forbidden_profiles", json::array()},
@@ -69,7 +72,7 @@ TEST(Defaults, AreTheDocumentedOnes) {
   }
   EXPECT_TRUE(settings.origins().empty());
   EXPECT_TRUE(settings.warnings().empty());
-  EXPECT_EQ(settings.values().size(), 23U - 1U);  // every property of the schema but $schema
+  EXPECT_EQ(settings.values().size(), 24U - 1U);  // every property of the schema but $schema
 }
 
 TEST(Names, WithoutAValueAreNull) {
@@ -167,7 +170,7 @@ const BadValue kBad[] = {
     {"teir", "sandbox", "did you mean tier?"},
     {"resources.memroy", "1g", "did you mean memory?"},
     {"filesystem.allowwrite", json::array(), "did you mean allow_write?"},
-    {"wholly_unknown", 1, "known here: backend"},
+    {"wholly_unknown", 1, "known here: admission, backend"},
     {"tier", "vm", "must be one of sandbox, gateway, node"},
     {"tier", 1, "must be of type string"},
     {"tier", nullptr, "must be of type string"},

@@ -1,0 +1,112 @@
+#include "core/node/cgroup.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "core/base/unique_fd.hpp"
+
+namespace exechost::node {
+namespace {
+
+constexpr mode_t kFolderMode = 0755;
+
+std::vector<std::string> lines_of(const char* path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(std::move(word));
+  return words;
+}
+
+// "0::/path" of proc(5) is the process's place in the version 2 hierarchy.
+std::optional<std::string> own_path() {
+  constexpr std::string_view kUnified = "0::";
+  for (const std::string& line : lines_of("/proc/self/cgroup")) {
+    if (line.starts_with(kUnified)) return line.substr(kUnified.size());
+  }
+  return std::nullopt;
+}
+
+struct Mount {
+  std::string root;
+  std::string point;
+};
+
+// proc_pid_mountinfo(5): ID PARENT DEVICE ROOT POINT OPTIONS... - TYPE ...
+std::optional<Mount> cgroup2_mount() {
+  constexpr std::size_t kRoot = 3;
+  constexpr std::size_t kPoint = 4;
+  for (const std::string& line : lines_of("/proc/self/mountinfo")) {
+    if (line.find(" - cgroup2 ") == std::string::npos) continue;
+    const auto words = words_of(line);
+    if (words.size() > kPoint) return Mount{words[kRoot], words[kPoint]};
+  }
+  return std::nullopt;
+}
+
+// The keeper's own cgroup as a folder; empty when it is nowhere to be seen.
+std::string own_folder() {
+  const auto path = own_path();
+  const auto mount = cgroup2_mount();
+  if (!path || !mount) return {};
+  std::string below = *path;
+  if (mount->root != "/" && below.starts_with(mount->root)) below.erase(0, mount->root.size());
+  return below.empty() || below == "/" ? mount->point : mount->point + below;
+}
+
+}  // namespace
+
+std::vector<std::string> cgroups_named(const std::string& folder, const std::string& prefix) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path().string());
+  }
+  return found;
+}
+
+void kill_cgroup(const std::string& path) {
+  const UniqueFd fd(::open((path + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+  // Nothing to write to: it is gone, and so is every member.
+  if (fd) [[maybe_unused]]
+    const ssize_t written = ::write(fd.get(), "1", 1);
+}
+
+bool remove_cgroup(const std::string& path) { return ::rmdir(path.c_str()) == 0 || errno == ENOENT; }
+
+CgroupPlace find_cgroup_place() {
+  const std::string folder = own_folder();
+  if (folder.empty()) return {{}, "no cgroup version 2 hierarchy is mounted"};
+  // A member is moved from here to below here: that takes the right to write here.
+  if (::faccessat(AT_FDCWD, (folder + "/cgroup.procs").c_str(), W_OK, AT_EACCESS) != 0) {
+    return {{}, fmt::format("{} is not delegated: {}", folder, std::strerror(errno))};
+  }
+  const std::string trial = fmt::format("{}/exechost-trial-{}-{}", folder, ::getpid(), ::gettid());
+  if (::mkdir(trial.c_str(), kFolderMode) != 0)
+    return {{}, fmt::format("no cgroup can be made in {}: {}", folder, std::strerror(errno))};
+  const bool killable = ::faccessat(AT_FDCWD, (trial + "/cgroup.kill").c_str(), W_OK, AT_EACCESS) == 0;
+  const int error = errno;
+  remove_cgroup(trial);
+  if (!killable) return {{}, fmt::format("no cgroup.kill (Linux 5.14) in {}: {}", folder, std::strerror(error))};
+  return {folder, fmt::format("cgroups can be made in {}", folder)};
+}
+
+}  // namespace exechost::node

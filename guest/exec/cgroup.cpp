@@ -1,0 +1,54 @@
+#include "guest/exec/cgroup.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+namespace exechost::guest {
+
+Outcome Cgroup::make() {
+  if (path_ == nullptr) return success();
+  constexpr mode_t kMode = 0755;
+  if (::mkdir(path_, kMode) != 0) return failure(Step::cgroup, errno);
+  const int folder = ::open(path_, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return failure(Step::cgroup, errno);
+  procs_fd_ = ::openat(folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+  kill_fd_ = procs_fd_ < 0 ? -1 : ::openat(folder, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+  events_fd_ = kill_fd_ < 0 ? -1 : ::openat(folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
+  const int error = errno;
+  ::close(folder);
+  return events_fd_ < 0 ? failure(Step::cgroup, error) : success();
+}
+
+Outcome Cgroup::join() const {
+  if (path_ == nullptr) return success();
+  return ::write(procs_fd_, "0", 1) == 1 ? success() : failure(Step::cgroup, errno);
+}
+
+void Cgroup::kill() const {
+  if (path_ == nullptr) return;
+  // Fails only when the folder is gone, and with it every member.
+  [[maybe_unused]] const ssize_t written = ::write(kill_fd_, "1", 1);
+}
+
+bool Cgroup::is_empty() const {
+  if (path_ == nullptr) return true;
+  char text[256];
+  const ssize_t size = ::pread(events_fd_, text, sizeof text - 1, 0);
+  if (size < 0) return errno == ENODEV;  // removed
+  text[size] = 0;
+  return std::strstr(text, "populated 0") != nullptr;
+}
+
+void Cgroup::remove() const {
+  if (path_ == nullptr) return;
+  constexpr int kTries = 20;
+  constexpr timespec kPause{0, 2'000'000};
+  for (int i = 0; i < kTries && ::rmdir(path_) != 0 && errno == EBUSY; ++i) ::nanosleep(&kPause, nullptr);
+}
+
+}  // namespace exechost::guest
