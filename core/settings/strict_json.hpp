@@ -10,7 +10,7 @@
 namespace exechost::settings {
 
 struct JsonLimits {
-  std::size_t max_bytes = 1024 * 1024;
+  std::size_t max_bytes = 1024UL * 1024;
   std::size_t max_depth = 64;  // nested objects and arrays
 };
 
