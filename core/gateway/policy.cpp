@@ -31,6 +31,16 @@ Access access_of(const plan::ViewEntry& entry, const std::string& workspace) {
   return Access::hidden;
 }
 
+// Over a link that a command could have laid, to somewhere that it could not write: as in the view,
+// such a path gives nothing.
+bool leads_over_a_planted_link(const plan::PathFact& fact, const plan::Plan& plan) {
+  if (plan::is_at_or_below(fact.resolved, plan.workspace)) return false;
+  return std::any_of(fact.links.begin(), fact.links.end(), [&](const std::string& link) {
+    const plan::ViewEntry* entry = plan.view.deciding(link);
+    return plan::is_below(link, plan.workspace) || (entry != nullptr && entry->access == plan::Access::rw);
+  });
+}
+
 void add_root(Policy& policy, Root root) {
   if (std::find(policy.roots.begin(), policy.roots.end(), root) == policy.roots.end()) {
     policy.roots.push_back(std::move(root));
@@ -47,7 +57,7 @@ Policy make_policy(const plan::Plan& plan, const settings::Settings& settings, c
     const std::string path = plan::expand_path(given, plan.workspace, facts.home);
     const plan::PathFact& fact = facts.path(path);
     if (fact.kind != plan::FileKind::folder && fact.kind != plan::FileKind::regular) continue;
-    if (belongs_to_environment(fact.resolved)) continue;
+    if (belongs_to_environment(fact.resolved) || leads_over_a_planted_link(fact, plan)) continue;
     add_root(policy, {fact.resolved, fact.resolved});
     add_root(policy, {path, fact.resolved});
   }

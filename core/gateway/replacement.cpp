@@ -30,6 +30,16 @@ std::string random_name() {
   return name;
 }
 
+BeneathRequest creation_in(const Located& folder, mode_t mode) {
+  BeneathRequest request;
+  request.folder = folder.fd.get();
+  request.mode = mode;
+  request.links = false;
+  request.shown = folder.shown;
+  request.step = "create";
+  return request;
+}
+
 }  // namespace
 
 Replacement::Replacement(Replacement&& other) noexcept
@@ -40,29 +50,34 @@ Replacement::~Replacement() {
 }
 
 Result<Replacement> Replacement::begin(const Located& folder, mode_t mode, const Patience& patience) {
-  Replacement made(folder);
-  BeneathRequest request;
-  request.folder = folder.fd.get();
+  BeneathRequest request = creation_in(folder, mode);
   request.relative = ".";
   request.flags = O_TMPFILE | O_WRONLY;
-  request.mode = mode;
-  request.links = false;
-  request.shown = folder.shown;
-  request.step = "create";
   auto fd = open_beneath(request, patience);
-  const int error = fd ? 0 : fd.error().error_number;
-  if (error == EOPNOTSUPP || error == EISDIR || error == EINVAL) {
-    request.flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_NONBLOCK | O_NOCTTY;
-    for (int i = 0; i < kTries && !fd; ++i) {
-      request.relative = random_name();
-      fd = open_beneath(request, patience);
-      if (!fd && fd.error().error_number != EEXIST) break;
-    }
-    if (fd) made.temporary_ = request.relative;
+  if (!fd) {
+    const int error = fd.error().error_number;
+    const bool no_such_files = error == EOPNOTSUPP || error == EISDIR || error == EINVAL;
+    return no_such_files ? begin_named(folder, mode, patience) : Result<Replacement>(unexpected(fd.error()));
   }
-  if (!fd) return unexpected(fd.error());
+  Replacement made(folder);
   made.fd_ = std::move(*fd);
   return made;
+}
+
+Result<Replacement> Replacement::begin_named(const Located& folder, mode_t mode, const Patience& patience) {
+  BeneathRequest request = creation_in(folder, mode);
+  request.flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_NONBLOCK | O_NOCTTY;
+  for (int i = 0;; ++i) {
+    request.relative = random_name();
+    auto fd = open_beneath(request, patience);
+    if (fd) {
+      Replacement made(folder);
+      made.temporary_ = request.relative;
+      made.fd_ = std::move(*fd);
+      return made;
+    }
+    if (fd.error().error_number != EEXIST || i == kTries) return unexpected(fd.error());
+  }
 }
 
 Result<void> Replacement::write(std::string_view bytes, const Patience& patience) {

@@ -13,9 +13,11 @@ namespace exechost::gateway {
 
 class Replacement {
  public:
-  // An empty file of `folder`'s file system that has no name yet, or, where the file system has no
-  // such files, one that nobody else will choose. `folder` outlives it.
+  // An empty file in `folder`, which outlives it: without a name where the file system has such files,
+  // so that nothing is left over whatever happens; else named.
   static Result<Replacement> begin(const Located& folder, mode_t mode, const Patience& patience);
+  // With a name that nobody else will choose.
+  static Result<Replacement> begin_named(const Located& folder, mode_t mode, const Patience& patience);
   ~Replacement();  // removes what was not committed
   Replacement(Replacement&& other) noexcept;
   Replacement(const Replacement&) = delete;

@@ -1,6 +1,8 @@
 // What a command that ran before, or runs at the same time, can prepare in the workspace.
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/inotify.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -277,6 +279,31 @@ TEST(GatewayAttack, ADeviceIsNeverOpened) {
     EXPECT_EQ(gateway.stat(device)->kind, FileKind::other);
     EXPECT_FALSE(watch.was_opened()) << device;
   }
+}
+
+TEST(GatewayAttack, AMountInTheWorkspaceIsNotEntered) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can mount";
+  const Scene scene;
+  scene.folder("bind");
+  scene.folder("memory");
+  scene.file("file", "below the mount");
+  // In a mount namespace of this thread's own, gone with it.
+  std::thread([&] {
+    ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
+    ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+    ASSERT_EQ(::mount(scene.outside().c_str(), scene.in("bind").c_str(), nullptr, MS_BIND, nullptr), 0);
+    ASSERT_EQ(::mount("none", scene.in("memory").c_str(), "tmpfs", 0, nullptr), 0);
+    ASSERT_EQ(::mount((scene.outside() + "/secret").c_str(), scene.in("file").c_str(), nullptr, MS_BIND, nullptr), 0);
+    const Gateway gateway = scene.open();
+    for (const char* path : {"bind/secret", "bind", "memory", "file"}) {
+      EXPECT_THAT(gateway.read_file(path), FailsWith(FailureKind::denied, EXDEV)) << path;
+      EXPECT_THAT(gateway.write_file(path, "x"), FailsWith(FailureKind::denied, EXDEV)) << path;
+    }
+    EXPECT_THAT(gateway.write_file("memory/new", "x"), FailsWith(FailureKind::denied, EXDEV));
+    EXPECT_EQ(run(gateway, {"grep", "-rF", "e", "."}).out, "");
+    EXPECT_EQ(gateway.find(".", {})->skipped.size(), 2U);
+  }).join();
+  EXPECT_EQ(test::read_file(scene.outside() + "/secret"), kSecret);
 }
 
 TEST(GatewayAttack, ARemovedFileKeepsNoName) {

@@ -51,6 +51,16 @@ TEST(GatewayPolicy, AllowReadAddsRootsByBothNames) {
   EXPECT_NE(rules.why_not_writable("/srv/data/x"), "");
 }
 
+TEST(GatewayPolicy, AllowReadOverALinkInTheWorkspaceGivesNothingOutside) {
+  Planned planned;
+  planned.machine.folder("/srv").folder("/srv/data").link("/home/u/ws/link", "/srv/data");
+  planned.machine.folder("/home/u/ws/real").link("/home/u/ws/inner", "/home/u/ws/real");
+  planned.settings.set("filesystem.allow_read", {"link", "inner"});
+  EXPECT_THAT(planned.policy().roots,
+              ElementsAre(Root{"/home/u/ws", "/home/u/ws"}, Root{"/home/u/ws/real", "/home/u/ws/real"},
+                          Root{"/home/u/ws/inner", "/home/u/ws/real"}));
+}
+
 TEST(GatewayPolicy, WhatIsWritableElsewhereIsNotWrittenHere) {
   Planned planned;
   planned.machine.folder("/srv").folder("/srv/out");

@@ -1,7 +1,11 @@
 // Reading, hashing and looking at single files through the typed API.
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -196,6 +200,24 @@ TEST(GatewayRead, RefusesAWorkspaceThatIsALinkOrTheKernels) {
     policy.roots = {{place, place}};
     EXPECT_FALSE(Gateway::open(policy)) << place;
   }
+}
+
+// The kernel of a thread with a filter has no openat2.
+TEST(GatewayRead, AKernelWithoutOpenat2IsUnsupported) {
+  const Scene scene;
+  scene.file("f", "x");
+  const Gateway opened_before = scene.open();
+  std::thread([&] {
+    sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{std::size(code), code};
+    ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+    EXPECT_THAT(Gateway::open(scene.policy()), FailsWith(FailureKind::unsupported, ENOSYS));
+    EXPECT_THAT(opened_before.read_file("f"), FailsWith(FailureKind::unsupported, ENOSYS));
+  }).join();
 }
 
 TEST(GatewayRead, StatNeverOpens) {

@@ -205,7 +205,7 @@ class DeepTree {
 
 TEST(GatewayTree, ATreeThatIsTooDeepIsNotFollowedToItsEnd) {
   const Scene scene;
-  const DeepTree tree(scene, 2'500);
+  const DeepTree tree(scene, 2'100);
   const Gateway gateway = scene.open();
   const auto found = gateway.find(".", {});
   ASSERT_THAT(found, Succeeds());

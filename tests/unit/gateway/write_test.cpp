@@ -8,7 +8,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/base/unique_fd.hpp"
+#include "core/gateway/parts.hpp"
+#include "core/gateway/replacement.hpp"
 #include "tests/support/tree.hpp"
 #include "tests/unit/gateway/scene.hpp"
 
@@ -263,6 +264,33 @@ TEST(GatewayWrite, ReadersSeeTheOldOrTheNewWhole) {
   EXPECT_GE(seen_a, 5);
   EXPECT_GE(seen_b, 5);
   EXPECT_EQ(entries_in(scene.workspace()), 1U);
+}
+
+// What is done where a file system has no files without a name.
+TEST(GatewayWrite, ANamedReplacementIsWholeOrGone) {
+  const Scene scene;
+  scene.file("d/there", "old");
+  const Gateway gateway = scene.open();
+  const auto folder = gateway.parts().locate("d", {}, FinalLink::follow, {});
+  ASSERT_THAT(folder, Succeeds());
+  const auto begin = [&] {
+    auto made = Replacement::begin_named(*folder, 0600, {});
+    EXPECT_THAT(made, Succeeds());
+    EXPECT_THAT(made->write("new", {}), Succeeds());
+    return made;
+  };
+  EXPECT_EQ(entries_in(scene.in("d")), 1U);
+  {
+    auto made = begin();
+    EXPECT_EQ(entries_in(scene.in("d")), 2U);
+    EXPECT_THAT(made->commit_new("there"), FailsWith(FailureKind::invalid_request, EEXIST));
+    EXPECT_THAT(made->commit_new("other"), Succeeds());
+  }
+  EXPECT_THAT(begin()->commit_over("there"), Succeeds());
+  { auto abandoned = begin(); }
+  EXPECT_EQ(scene.content("d/there"), "new");
+  EXPECT_EQ(scene.content("d/other"), "new");
+  EXPECT_EQ(entries_in(scene.in("d")), 2U);
 }
 
 TEST(GatewayWrite, WritersDoNotDisturbEachOther) {
