@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -131,6 +132,13 @@ FileKind kind_of(mode_t mode) {
 
 Result<Places> Places::open(const Policy& policy) {
   Places places;
+  if (::access("/proc/thread-self/fd", F_OK) != 0) {
+    Failure failure = from_errno("/proc", "lookup", errno);
+    failure.kind = FailureKind::unsupported;
+    failure.message = "/proc is not mounted, without which the gateway tier can't know where a link led to";
+    failure.hint = "use tier \"sandbox\"";
+    return unexpected(failure);
+  }
   for (const Root& root : policy.roots) {
     auto opened = open_root(root);
     if (opened) {

@@ -333,6 +333,20 @@ TEST(GatewayAttack, AMountInTheWorkspaceIsNotEntered) {
   EXPECT_EQ(test::read_file(scene.outside() + "/secret"), kSecret);
 }
 
+TEST(GatewayAttack, NothingIsOpenedWithoutProc) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can mount";
+  const Scene scene;
+  scene.file("f", "x");
+  const Gateway opened_before = scene.open();
+  std::thread([&] {
+    ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
+    ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+    ASSERT_EQ(::mount("none", "/proc", "tmpfs", 0, nullptr), 0);
+    EXPECT_THAT(Gateway::open(scene.policy()), FailsWith(FailureKind::unsupported));
+    EXPECT_FALSE(opened_before.read_file("f"));
+  }).join();
+}
+
 TEST(GatewayAttack, ARemovedFileKeepsNoName) {
   const Scene scene;
   scene.file("f (deleted)", "honest");
