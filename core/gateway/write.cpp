@@ -120,13 +120,21 @@ bool is_behind_a_protected_link(const Gateway::Parts& parts, const std::string& 
          std::any_of(kGitParts.begin(), kGitParts.end(), leads_above);
 }
 
+// What `path` says about the inside of the workspace. Above it names mean nothing: a workspace may
+// well lie in somebody's ".codex".
+std::string_view inside(std::string_view path, const std::string& workspace) {
+  if (!path.starts_with('/')) return path;
+  return plan::is_below(path, workspace) ? path.substr(workspace.size()) : path.substr(path.rfind('/') + 1);
+}
+
 Result<void> check_policy(const Gateway::Parts& parts, std::string_view path, const Target& target,
                           const Patience& patience) {
   const std::string host_path = target.host_path();
   const std::string_view why = parts.rules.why_not_writable(host_path);
   if (!why.empty()) return unexpected(refused(path, why));
   // The name it was given, too: a protected name can be a link to one that is not.
-  if (is_protected(path, parts.policy.protected_names) || is_behind_a_protected_link(parts, host_path, patience)) {
+  if (is_protected(inside(path, parts.policy.workspace), parts.policy.protected_names) ||
+      is_behind_a_protected_link(parts, host_path, patience)) {
     return unexpected(refused(path, "is, or is reached by, a protected name: programs outside act on what it says"));
   }
   return {};

@@ -220,17 +220,32 @@ TEST(GatewayWrite, AFileNamedGitIsProtectedToo) {
   EXPECT_THAT(scene.open().write_file(".gitignore", "*.o\n"), Succeeds());
 }
 
+TEST(GatewayWrite, AProtectedNameAboveTheWorkspaceMeansNothing) {
+  const Scene scene;
+  scene.folder(".codex/worktree/.git");
+  Policy policy = scene.policy();
+  policy.workspace = scene.in(".codex/worktree");
+  policy.roots = {{policy.workspace, policy.workspace}};
+  const Gateway gateway = Scene::open(policy);
+  EXPECT_THAT(gateway.write_file("f", "x"), Succeeds());
+  EXPECT_THAT(gateway.write_file(policy.workspace + "/g", "x"), Succeeds());
+  EXPECT_THAT(gateway.write_file(policy.workspace + "/.git/config", "x"), FailsWith(FailureKind::denied, EACCES));
+}
+
 TEST(GatewayWrite, ProtectedNamesHoldThroughLinks) {
   const Scene scene;
   scene.file(".git/HEAD", "ref\n");
   scene.file("team_hooks/pre-commit", "old");
   scene.link(".git/hooks", "../team_hooks");
   scene.file("dotfiles/bashrc", "old");
+  scene.file("scripts/start", "old");
+  scene.link("scripts/.profile", "start");
   scene.link(".bashrc", "dotfiles/bashrc");
   scene.link("innocent", ".git");
   const Gateway gateway = scene.open();
   for (const char* path : {".git/hooks/pre-commit", "team_hooks/pre-commit", "team_hooks/post-commit", ".bashrc",
-                           "dotfiles/bashrc", "innocent/HEAD", "innocent/config"}) {
+                           "dotfiles/bashrc", "innocent/HEAD", "innocent/config", "scripts/.profile"}) {
+    EXPECT_THAT(gateway.write_file(scene.in(path), "x"), FailsWith(FailureKind::denied, EACCES)) << path;
     EXPECT_THAT(gateway.write_file(path, "x"), FailsWith(FailureKind::denied, EACCES)) << path;
   }
   EXPECT_THAT(gateway.write_file("dotfiles/other", "x"), Succeeds());
