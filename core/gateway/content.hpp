@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "core/gateway/places.hpp"
 
@@ -26,12 +28,12 @@ class Content {
   bool has_hole_behind(std::uint64_t offset) const;
 
  private:
-  Content(UniqueFd fd, std::uint64_t size, std::uint64_t most_bytes, const Patience& patience, std::string shown)
+  Content(UniqueFd fd, std::uint64_t size, std::uint64_t most_bytes, Patience patience, std::string shown)
       : fd_(std::move(fd)),
         size_(size),
         most_(most_bytes),
         left_(most_bytes),
-        patience_(patience),
+        patience_(std::move(patience)),
         shown_(std::move(shown)) {}
 
   UniqueFd fd_;

@@ -1,8 +1,7 @@
 // Shell patterns over the bytes of one name.
 #pragma once
 
-#include <locale.h>
-
+#include <clocale>
 #include <string>
 
 namespace exechost::gateway {

@@ -102,7 +102,7 @@ class Searcher {
     lines.has_hole_behind = [&](std::uint64_t offset) { return input.has_hole_behind(offset); };
     std::uint64_t count = 0;
     bool binary = false;
-    const auto done = lines_.run(lines, [&](const LineHit& hit) {
+    auto done = lines_.run(lines, [&](const LineHit& hit) {
       ++count;
       if (options_.only_names) return false;
       if (options_.only_counts) return true;
