@@ -35,6 +35,7 @@ constexpr std::array<Entry, 12> kCommands{{
 
 Failure no_such_command(std::string_view name) {
   std::vector<std::string_view> names;
+  names.reserve(kCommands.size());
   for (const Entry& entry : kCommands) names.push_back(entry.form.name);
   Failure failure;
   failure.kind = FailureKind::unsupported;
