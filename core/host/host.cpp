@@ -7,6 +7,8 @@
 
 #include "core/admission/gate.hpp"
 #include "core/base/clock.hpp"
+#include "core/gateway/commands/run.hpp"
+#include "core/gateway/policy.hpp"
 #include "core/host/admission_report.hpp"
 #include "core/host/backends_report.hpp"
 #include "core/host/host_core.hpp"
@@ -72,7 +74,11 @@ struct ExecHost::Impl {
   }
 
   Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared) {
-    return plan::make_plan({request, prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask()});
+    auto plan = plan::make_plan({request, prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask()});
+    if (plan && plan->tier == "gateway") {
+      if (auto known = gateway::check_command(plan->argv); !known) return unexpected(known.error());
+    }
+    return plan;
   }
 
   struct Explained {
@@ -102,15 +108,20 @@ struct ExecHost::Impl {
       return unexpected(*refused);
     auto streams = open_streams(core.reactor(), request);
     if (!streams) return unexpected(streams.error());
-    auto keeper = core.keeper();
-    if (!keeper) return unexpected(keeper.error());
+    std::shared_ptr<environment::KeeperPort> keeper;
+    if (plan->tier != "gateway") {
+      auto port = core.keeper();
+      if (!port) return unexpected(port.error());
+      keeper = std::move(*port);
+    }
 
     auto state = std::make_shared<Execution::State>(core.reactor(), streams->input.buffer, request.tty);
     host::RequestContext context;
     context.request = request;
     context.prepared = std::move(*prepared);
     context.plan = std::move(*plan);
-    context.keeper = std::move(*keeper);
+    context.keeper = std::move(keeper);
+    context.workers = &core.workers();
     context.guest_program = core.context().installation->guest_program;
     context.spill_dir = core.context().spill_dir();
     context.streams = std::move(*streams);
@@ -161,6 +172,17 @@ Result<Execution> ExecHost::start(const Request& request) {
   auto started = impl_->start(request, monotonic_now_ns());
   if (!started) return unexpected(started.error());
   return Execution(std::move(*started));
+}
+
+Result<gateway::Gateway> ExecHost::gateway(Request request) {
+  request.tier = "gateway";
+  request.shell.reset();
+  request.argv = {"pwd"};
+  auto prepared = impl_->prepare(request);
+  if (!prepared) return unexpected(prepared.error());
+  const auto plan = impl_->plan_of(request, *prepared);
+  if (!plan) return unexpected(plan.error());
+  return gateway::Gateway::open(gateway::make_policy(*plan, prepared->settings, prepared->facts));
 }
 
 Result<std::string> ExecHost::explain_json(const Request& request) {

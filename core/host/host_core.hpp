@@ -13,6 +13,7 @@
 #include "core/host/planner.hpp"
 #include "core/host/plugin_catalog.hpp"
 #include "core/host/probe_cache.hpp"
+#include "core/keeper/worker_pool.hpp"
 #include "exechost/host.hpp"
 
 namespace exechost::host {
@@ -31,6 +32,8 @@ class HostCore {
   Reactor& reactor();
   // Not on the reactor thread: starting a keeper takes time.
   Result<std::shared_ptr<environment::KeeperPort>> keeper();
+  // For operations of the gateway tier, which may wait for a disk.
+  keeper::WorkerPool& workers() { return engine().workers; }
   // Whether this is the reactor's thread, where nothing may wait (an output callback's).
   bool on_reactor_thread();
 
@@ -39,6 +42,7 @@ class HostCore {
     explicit Engine(const Context& context) : keepers(context, reactor) {}
     Reactor reactor;
     KeeperService keepers;
+    keeper::WorkerPool workers;
   };
   Engine& engine();
   std::future<ProbeCache::Outcome> begin_probe(const keeper::PluginChoice& choice);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/gateway/statement.hpp"
 #include "core/host/request_overrides.hpp"
 #include "core/node/statement.hpp"
 
@@ -112,6 +113,13 @@ Result<Resolved> Planner::resolve(const Request& request) const {
 }
 
 std::vector<plan::BackendFacts> Planner::backend_facts(const Resolved& resolved) const {
+  if (resolved.settings.at("tier") == "gateway") {
+    plan::BackendFacts inside;
+    inside.id = plan::kGatewayBackend;
+    inside.statement = gateway::statement();
+    inside.probe = gateway::probe();
+    return {std::move(inside)};
+  }
   std::vector<plan::BackendFacts> backends;
   std::vector<std::size_t> asked;
   std::vector<keeper::PluginChoice> choices;

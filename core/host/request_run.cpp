@@ -5,6 +5,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/environment/one_shot.hpp"
+#include "core/gateway/policy.hpp"
+#include "core/host/gateway_run.hpp"
 
 namespace exechost::host {
 namespace {
@@ -134,6 +136,7 @@ void RequestRun::refuse(const plan::Plan& plan, Failure failure) {
 
 void RequestRun::attempt(plan::Plan plan) {
   const auto shared = std::make_shared<const plan::Plan>(std::move(plan));
+  if (shared->tier == "gateway") return operate(shared);
   execution::RunSpec spec;
   spec.plan = shared;
   spec.plugin = plugin_choice(context_.prepared.settings, shared->backend, shared->backend_library);
@@ -153,6 +156,19 @@ void RequestRun::attempt(plan::Plan plan) {
     cancelled = state_->cancel_requested;  // before there was a run to cancel
   }
   if (cancelled) run->cancel();
+}
+
+void RequestRun::operate(const std::shared_ptr<const plan::Plan>& plan) {
+  GatewaySpec spec;
+  spec.plan = plan;
+  spec.policy = gateway::make_policy(*plan, context_.prepared.settings, context_.prepared.facts);
+  spec.streams = context_.streams;
+  spec.streams.cap_bytes = plan->output.cap_bytes;
+  if (plan->output.spill) spec.streams.spill_folder = context_.spill_dir;
+  spec.deadline_ns = deadline_ns_;
+  spec.cancelled = state_->cancelled.get_token();
+  auto run = std::make_shared<GatewayRun>(reactor_, *context_.workers, std::move(spec));
+  run->start([self = shared_from_this(), plan](ExecResult result) { self->ended(plan, std::move(result)); });
 }
 
 void RequestRun::ended(const std::shared_ptr<const plan::Plan>& plan, ExecResult result) {

@@ -30,7 +30,8 @@ struct RequestContext {
   Prepared prepared;
   plan::Plan plan;  // the first
   admission::Rules rules;
-  std::shared_ptr<environment::KeeperPort> keeper;
+  std::shared_ptr<environment::KeeperPort> keeper;  // null for the gateway tier
+  keeper::WorkerPool* workers = nullptr;            // outlives every run
   std::string guest_program;
   std::string spill_dir;
   execution::StreamsSpec streams;
@@ -65,6 +66,7 @@ class RequestRun : public std::enable_shared_from_this<RequestRun> {
   std::unique_ptr<Pending> take_pending();
   void refuse(const plan::Plan& plan, Failure failure);
   void attempt(plan::Plan plan);
+  void operate(const std::shared_ptr<const plan::Plan>& plan);
   void ended(const std::shared_ptr<const plan::Plan>& plan, ExecResult result);
   bool try_another(const std::shared_ptr<const plan::Plan>& plan, const ExecResult& result);
   void finish(const plan::Plan& plan, ExecResult result);

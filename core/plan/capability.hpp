@@ -26,6 +26,8 @@ struct Capability {
 
 // The backend that is no plugin and isolates nothing: plain processes of this host, the node tier.
 inline constexpr std::string_view kLocalBackend = "local";
+// The gateway tier's, which is this process.
+inline constexpr std::string_view kGatewayBackend = "gateway";
 
 // The names a statement may use; anything else in a manifest is an error.
 //   files syscalls processes users network.none network.filtered network.full

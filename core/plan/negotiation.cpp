@@ -305,7 +305,7 @@ class Negotiation {
     if (guest && result_.statement.locality == "local" && input_.facts.landlock_abi > 0) {
       result_.isolation.push_back(fmt::format("files: Landlock, ABI {} (kernel)", input_.facts.landlock_abi));
     }
-    if (!guest) {
+    if (!guest && backend_.id != kGatewayBackend) {
       result_.warnings.push_back(fmt::format(
           "backend \"{}\" takes no guest: system calls are not filtered and Landlock is not used by ExecHost",
           backend_.id));

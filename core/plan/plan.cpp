@@ -166,7 +166,7 @@ Result<Plan> make_plan(const PlanInput& input) {
   plan.on_unavailable = std::move(*on_unavailable);
   if (auto valid = check_workspace_mode(settings); !valid) return unexpected(valid.error());
 
-  if (plan.tier == "sandbox") {
+  if (plan.tier != "node") {
     if (auto placed = place_in_sandbox(plan, input); !placed) return unexpected(placed.error());
   }
   auto choice = choose_backend(input, plan.tier, plan.on_unavailable);
@@ -176,7 +176,7 @@ Result<Plan> make_plan(const PlanInput& input) {
     if (auto placed = place_on_host(plan, input); !placed) return unexpected(placed.error());
   }
   fill_from_backend(plan, *choice, settings);
-  if (plan.tier == "node") {
+  if (plan.tier != "sandbox") {
     plan.confinement = no_confinement();
     return plan;
   }

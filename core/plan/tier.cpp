@@ -21,6 +21,7 @@ std::string installed(const std::vector<BackendFacts>& backends) {
 std::vector<std::string> candidate_ids(const settings::Settings& settings, const std::string& tier) {
   // Chosen by name, no isolation is what was asked for: nothing else stands in for it.
   if (tier == "node") return {std::string(kLocalBackend)};
+  if (tier == "gateway") return {std::string(kGatewayBackend)};
   std::vector<std::string> ids{text_setting(settings, "backend", "bwrap")};
   for (const std::string& id : list_setting(settings, "fallback")) {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
@@ -80,14 +81,8 @@ Tried consider(const PlanInput& input, const std::string& id) {
 
 Result<std::string> choose_tier(const settings::Settings& settings) {
   const std::string tier = text_setting(settings, "tier", "sandbox");
+  if (tier == "gateway") return tier;
   if (tier == "node" || text_setting(settings, "backend", "bwrap") == kLocalBackend) return "node";
-  if (tier == "gateway") {
-    return unexpected(
-        plan_failure(FailureKind::unsupported,
-                     fmt::format("the gateway tier is not part of this version (tier \"gateway\", from {})",
-                                 origin_text(settings, "tier")),
-                     "use tier \"sandbox\""));
-  }
   if (tier != "sandbox") {
     return unexpected(plan_failure(FailureKind::invalid_request,
                                    fmt::format("tier {} must be sandbox, gateway or node", quote(tier))));

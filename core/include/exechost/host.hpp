@@ -23,6 +23,7 @@
 #include "exechost/approver.hpp"
 #include "exechost/exec_result.hpp"
 #include "exechost/export.hpp"
+#include "exechost/gateway.hpp"
 #include "exechost/request.hpp"
 
 namespace exechost {
@@ -100,6 +101,10 @@ class EXECHOST_API ExecHost {
   // later ones are in Execution::wait(). A question is asked while the execution exists already:
   // cancelling that withdraws it.
   Result<Execution> start(const Request& request);
+
+  // The gateway tier's file operations as functions, within the workspace and the settings that a
+  // request like this one would have (its command does not matter). What it may touch is settled now.
+  Result<gateway::Gateway> gateway(Request request = {});
 
   // What run() would do, as one JSON object (schema: `exechost schema plan`),
   // without doing it.
