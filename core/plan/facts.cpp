@@ -98,7 +98,13 @@ Result<Facts> gather(const settings::Settings& settings, const FactQuery& query)
     if (home != "/") homes.push_back(home);
   }
   facts.credential_paths = find_credentials(facts.environment, homes, facts.uid);
-  facts.toolchain_paths = find_toolchains(facts.environment, homes, facts.credential_paths);
+  std::vector<std::string> writable{facts.workspace, base};
+  for (const std::string& given : list_setting(settings, "filesystem.allow_write")) {
+    const std::string path = expand_path(given, base, facts.home);
+    writable.push_back(path);
+    writable.push_back(look(path).landing);
+  }
+  facts.toolchain_paths = find_toolchains({facts.environment, homes, facts.credential_paths, writable});
   for (const std::string& path : facts.credential_paths) ask(path);
   for (const std::string& path : facts.toolchain_paths) ask(path);
 
