@@ -24,9 +24,10 @@ class ToolchainLinks : public ::testing::TestWithParam<const char*> {
     scene_->file("home/private/note", "NOTE\n");
   }
 
+  // $OUTSIDE is the home as it is outside.
   ProgramEnd in(const std::string& workspace, const std::string& script) const {
     const std::string venv = scene_->home() + "/proj/.venv";
-    ProgramOptions options = scene_->cli({"run", "--quiet", "--shell", script});
+    ProgramOptions options = scene_->cli({"run", "--quiet", "--env", "OUTSIDE=" + scene_->home(), "--shell", script});
     options.env["PATH"] = venv + "/bin:" + options.env["PATH"];
     options.env["VIRTUAL_ENV"] = venv;
     options.cwd = scene_->home() + "/" + workspace;
@@ -50,8 +51,8 @@ class ToolchainLinks : public ::testing::TestWithParam<const char*> {
 
 TEST_P(ToolchainLinks, ProgramsThatLeadToDocuments) {
   const ProgramEnd planted = in("proj",
-                                "cd .venv/bin && ln -s $HOME/diary.txt a && ln -s $HOME/Documents/bin/x b && "
-                                "ln -s $HOME/.config/app/token c && ln -s $HOME/private d");
+                                "cd .venv/bin && ln -s $OUTSIDE/diary.txt a && ln -s $OUTSIDE/Documents/bin/x b && "
+                                "ln -s $OUTSIDE/.config/app/token c && ln -s $OUTSIDE/private d");
   ASSERT_EQ(planted.exit_status(), 0) << planted.err;
   ASSERT_TRUE(exists(scene_->home() + "/proj/.venv/bin/a"));
   EXPECT_EQ(seen("proj"), "ran\n");
@@ -59,21 +60,21 @@ TEST_P(ToolchainLinks, ProgramsThatLeadToDocuments) {
 }
 
 TEST_P(ToolchainLinks, AnEnvironmentThatIsAnotherFolder) {
-  const ProgramEnd planted = in("proj", "mv .venv .v2 && ln -s $HOME/private .venv");
+  const ProgramEnd planted = in("proj", "mv .venv .v2 && ln -s $OUTSIDE/private .venv");
   ASSERT_EQ(planted.exit_status(), 0) << planted.err;
   EXPECT_EQ(seen("proj"), "ran\n");
   EXPECT_EQ(seen("proj2"), "ran\n");
 }
 
 TEST_P(ToolchainLinks, AnEnvironmentWhoseProgramsAreElsewhere) {
-  const ProgramEnd planted = in("proj", "mv .venv .v2 && ln -s $HOME/Documents .venv");
+  const ProgramEnd planted = in("proj", "mv .venv .v2 && ln -s $OUTSIDE/Documents .venv");
   ASSERT_EQ(planted.exit_status(), 0) << planted.err;
   EXPECT_EQ(seen("proj"), "ran\n");
   EXPECT_EQ(seen("proj2"), "ran\n");
 }
 
 TEST_P(ToolchainLinks, AProgramFolderThatIsAnotherFolder) {
-  const ProgramEnd planted = in("proj", "mv .venv/bin .venv/b2 && ln -s $HOME/private .venv/bin");
+  const ProgramEnd planted = in("proj", "mv .venv/bin .venv/b2 && ln -s $OUTSIDE/private .venv/bin");
   ASSERT_EQ(planted.exit_status(), 0) << planted.err;
   EXPECT_EQ(seen("proj"), "ran\n");
   EXPECT_EQ(seen("proj2"), "ran\n");
