@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <array>
 
 #include "core/base/utf8.hpp"
 #include "core/plan/paths.hpp"
 #include "core/plan/report.hpp"
 #include "core/plan/settings_access.hpp"
+#include "core/plan/system_folders.hpp"
 #include "core/plan/view_rules.hpp"
 
 namespace exechost::plan {
@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::uint64_t kDefaultPrivateSize = 1024ULL * 1024 * 1024;
 constexpr std::string_view kOwnReason = "ExecHost's own files";
-
-// Folders that programs can't do without: never replaced by an empty home, though some accounts
-// have theirs there.
-constexpr std::array<std::string_view, 10> kSystemTrees{"/usr",    "/bin",   "/sbin", "/lib",  "/lib32",
-                                                        "/libx32", "/lib64", "/etc",  "/boot", "/sys"};
 
 bool belongs_to_environment(const std::string& path) {
   if (is_at_or_below(path, "/dev/shm")) return false;
@@ -29,8 +24,8 @@ bool belongs_to_environment(const std::string& path) {
 bool can_be_private(const std::string& home) {
   if (home.empty() || home == "/" || belongs_to_environment(home)) return false;
   if (depth_of(home) == 1 && (home == "/opt" || home == "/var" || home == "/srv" || home == "/run")) return false;
-  return std::none_of(kSystemTrees.begin(), kSystemTrees.end(),
-                      [&](std::string_view tree) { return is_at_or_below(home, tree); });
+  // Some accounts have theirs where programs can't do without what is there.
+  return !is_in_system_tree(home);
 }
 
 // A path that a setting names.
