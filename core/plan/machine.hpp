@@ -22,6 +22,9 @@ int landlock_abi();
 // The home of a user as the user database has it.
 std::optional<std::string> database_home(uid_t uid);
 std::string host_name();
+// Homes of the people in a user database file (uid from 1000, a shell to log in with), as it has
+// them; at most 1024. Accounts that are kept elsewhere (LDAP) are not in it.
+std::vector<std::string> account_homes(const std::string& database);
 
 struct ToolchainSearch {
   const std::map<std::string, std::string>& environment;

@@ -295,6 +295,17 @@ TEST_F(FactsTest, SettingsWorkspaceWinsOverTheDefault) {
   EXPECT_EQ(gather(SettingsBuilder().build(), query)->workspace, root_);
 }
 
+TEST_F(FactsTest, ACurrentFolderThatIsGoneIsNoWorkspace) {
+  FactQuery query;
+  const auto facts = gather(SettingsBuilder().build(), query);
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().kind, FailureKind::invalid_request);
+  EXPECT_THAT(facts.error().message, HasSubstr("current folder does not exist"));
+  EXPECT_FALSE(gather(SettingsBuilder().set("workspace.path", "b").build(), query));
+  query.workspace = root_;
+  EXPECT_TRUE(gather(SettingsBuilder().build(), query)) << "a workspace of its own needs no current folder";
+}
+
 TEST_F(FactsTest, AWorkspaceThatIsNotUtf8IsRefused) {
   folder("\xff");
   link("link", "\xff");
@@ -334,6 +345,48 @@ TEST_F(FactsTest, WhatACommandMayWriteIsNoToolchain) {
   query.environment["PATH"] += ":" + path("home/other/.venv/bin");
   EXPECT_THAT(gather(settings.build(), query)->toolchain_paths,
               ::testing::UnorderedElementsAre(path("home/other/.venv/bin"), path("home/Documents/bin/x")));
+}
+
+TEST_F(FactsTest, HomesOfOtherPeopleAreKnown) {
+  folder("data/anna");
+  folder("data/own");
+  folder("data/service");
+  folder("data/nologin");
+  link("data/ben", "anna");
+  std::ofstream(path("passwd")) << fmt::format(
+      "root:x:0:0::/root:/bin/bash\n"
+      "# a comment\n"
+      "service:x:120:120::{0}/data/service:/bin/sh\n"
+      "broken line\n"
+      "anna:x:1000:1000::{0}/data/anna:/bin/bash\n"
+      "ben:x:1001:1001::{0}/data/ben:/bin/bash\n"
+      "own:x:1002:1002::{0}/data/own:/bin/bash\n"
+      "mail:x:1003:1003::{0}/data/nologin:/usr/sbin/nologin\n"
+      "gone:x:1004:1004::{0}/data/gone:/bin/bash\n"
+      "nobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
+      "relative:x:1005:1005::data:/bin/bash\n",
+      root_);
+  FactQuery query;
+  query.process_cwd = root_;
+  query.accounts = path("passwd");
+  query.environment = {{"HOME", path("data/own")}};
+  const auto facts = gather(SettingsBuilder().build(), query);
+  ASSERT_TRUE(facts);
+  EXPECT_THAT(facts->other_homes, ElementsAre(path("data/anna")));
+  EXPECT_EQ(facts->path(path("data/anna")).kind, FileKind::folder);
+  EXPECT_THAT(account_homes("/nowhere"), IsEmpty());
+}
+
+TEST_F(FactsTest, LinksOnTheWayToOwnFilesAreKnown) {
+  file("tools/bwrap");
+  link("ws/bwrap", "../tools/bwrap");
+  FactQuery query;
+  query.process_cwd = path("ws");
+  query.own_paths = {path("ws/bwrap")};
+  const auto facts = gather(SettingsBuilder().build(), query);
+  ASSERT_TRUE(facts);
+  EXPECT_THAT(facts->own_paths, ElementsAre(path("tools/bwrap")));
+  EXPECT_THAT(facts->own_links, ElementsAre(path("ws/bwrap")));
 }
 
 TEST_F(FactsTest, RealFactsMakeARealPlan) {
