@@ -26,6 +26,8 @@ class HostCore {
   const Context& context() const { return context_; }
   Planner& planner() { return planner_; }
   ProbeCache& probes() { return probes_; }
+  // Fails when this process can't open what a command needs. Afterwards there is a reactor.
+  Result<void> ready();
   Reactor& reactor();
   // Not on the reactor thread: starting a keeper takes time.
   Result<std::shared_ptr<environment::KeeperPort>> keeper();

@@ -5,6 +5,7 @@
 
 #include "core/admission/admission.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/open_files.hpp"
 #include "core/environment/one_shot.hpp"
 
 namespace exechost::host {
@@ -104,6 +105,7 @@ bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, cons
 }
 
 void RequestRun::finish(const plan::Plan& plan, ExecResult result) {
+  if (result.failure) name_open_files_limit(*result.failure);
   result.tier = plan.tier;
   result.backend = plan.backend;
   result.session = plan.session;
