@@ -28,6 +28,9 @@ std::string too_much(const std::string& folder, const Facts& facts) {
   for (const std::string& home : {facts.home, facts.environment_home}) {
     if (!home.empty() && is_below(home, folder)) return fmt::format("contains the home folder {}", quote(home));
   }
+  for (const std::string& home : facts.other_homes) {
+    if (is_below(home, folder)) return fmt::format("contains the home folder {}", quote(home));
+  }
   const std::string project_file = join_path(folder, ".exechost.json");
   for (const auto* paths : {&facts.own_paths, &facts.own_private_paths}) {
     for (const std::string& own : *paths) {
@@ -55,6 +58,7 @@ Failure refused(const std::string& folder, const std::string& why, std::string h
 bool is_a_home(const std::string& resolved, const Facts& facts) {
   if (resolved == "/") return false;
   if (resolved == facts.home || resolved == facts.environment_home) return true;
+  if (std::find(facts.other_homes.begin(), facts.other_homes.end(), resolved) != facts.other_homes.end()) return true;
   for (const char* root : {"/root", "/home"}) {
     const PathFact& fact = facts.path(root);
     const std::string& place = fact.landing.empty() ? root : fact.landing;

@@ -119,6 +119,18 @@ TEST(Workspace, OrdinaryFoldersAreAccepted) {
   }
 }
 
+TEST(Workspace, HomesOfOtherAccountsAreNone) {
+  for (const char* path : {"/data/homes/anna", "/data/homes"}) {
+    Planned planned;
+    planned.machine.folder("/data/homes/anna/x");
+    planned.machine.facts.other_homes = {"/data/homes/anna"};
+    planned.machine.facts.workspace = path;
+    const auto plan = planned.plan();
+    ASSERT_FALSE(plan) << path;
+    EXPECT_THAT(plan.error().message, HasSubstr("home folder"));
+  }
+}
+
 TEST(Workspace, LinksAreResolved) {
   Planned planned;
   planned.machine.folder("/srv/project").link("/home/u/link", "/srv/project");
