@@ -61,7 +61,7 @@ TEST_P(Limits, TooFewDescriptorsAreNamed) {
 TEST_P(Limits, TheDoctorLeavesNothingBehind) {
   scene_->folder("tmp");
   const std::string folder = scene_->base() + "/tmp";
-  for (const char* limit : {"8", "20", "30", "64"}) {
+  for (const char* limit : {"4", "8", "20", "30", "64"}) {
     by_shell("ulimit -n " + std::string(limit) + "; TMPDIR=" + folder + " exec \"$1\" doctor");
     EXPECT_TRUE(std::filesystem::is_empty(folder)) << limit;
   }
