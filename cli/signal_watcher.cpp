@@ -7,7 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/base/open_files.hpp"
 
 namespace exechost::cli {
 namespace {
@@ -44,7 +50,9 @@ SignalWatcher::SignalWatcher(bool whole_terminal) {
   }
   ::pthread_sigmask(SIG_BLOCK, &blocked, &old_mask_);
   signals_.reset(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) error_ = errno;
   stop_.reset(::eventfd(0, EFD_CLOEXEC));
+  if (!stop_) error_ = errno;
 }
 
 SignalWatcher::~SignalWatcher() {
@@ -52,8 +60,19 @@ SignalWatcher::~SignalWatcher() {
   ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
 }
 
-void SignalWatcher::start(SignalReceiver& receiver, std::chrono::milliseconds grace) {
+Result<void> SignalWatcher::start(SignalReceiver& receiver, std::chrono::milliseconds grace) {
+  if (error_ != 0) {
+    Failure failure;
+    failure.kind = FailureKind::unavailable;
+    failure.phase = Phase::plan;
+    failure.step = "signals";
+    failure.error_number = error_;
+    failure.message = std::string("signals can't be watched: ") + std::strerror(error_);
+    name_open_files_limit(failure);
+    return unexpected(std::move(failure));
+  }
   thread_ = std::thread([this, &receiver, grace] { watch(receiver, grace); });
+  return {};
 }
 
 int SignalWatcher::stop() {

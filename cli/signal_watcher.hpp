@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/base/unique_fd.hpp"
+#include "exechost/failure.hpp"
 
 namespace exechost::cli {
 
@@ -36,8 +37,9 @@ class SignalWatcher {
   SignalWatcher(const SignalWatcher&) = delete;
   SignalWatcher& operator=(const SignalWatcher&) = delete;
 
-  // Starts the thread; once. `receiver` must outlive stop().
-  void start(SignalReceiver& receiver, std::chrono::milliseconds grace);
+  // Starts the thread; once. `receiver` must outlive stop(). Fails with `unavailable` when there are
+  // no descriptors for it: nothing is watched then.
+  Result<void> start(SignalReceiver& receiver, std::chrono::milliseconds grace);
   // After it returns the receiver is not called any more. The first signal that asked the program
   // to end; 0 when there was none.
   int stop();
@@ -47,6 +49,7 @@ class SignalWatcher {
   void handle(SignalReceiver& receiver, int number);
 
   sigset_t old_mask_{};
+  int error_ = 0;  // errno of a descriptor that could not be made
   UniqueFd signals_;
   UniqueFd stop_;  // an eventfd
   std::thread thread_;

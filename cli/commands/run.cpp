@@ -2,10 +2,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
@@ -17,6 +21,7 @@
 #include "cli/terminal.hpp"
 #include "cli/terminal_approver.hpp"
 #include "cli/unattended.hpp"
+#include "core/base/open_files.hpp"
 #include "exechost/host.hpp"
 
 namespace exechost::cli {
@@ -34,7 +39,8 @@ constexpr const char* kExamples =
     "  exechost run --tty -- bash\n"
     "\n"
     "Exit status: the command's own; 124 timed out; 125 ExecHost could not run it (a wrong command\n"
-    "line included); 126 denied or not executable; 127 no such program; 128+N ended by signal N.\n"
+    "line included) or not pass its output on; 126 denied or not executable; 127 no such program; 128+N ended by "
+    "signal N.\n"
     "A command may itself end with 124 to 127; --json tells them apart.\n"
     "Time-out: none at a terminal, 10 minutes otherwise, unless a setting says so.";
 
@@ -73,6 +79,7 @@ class RunCommand final : public Command {
   int run(const CommandLine& line) override {
     auto request = options_.to_request(line);
     if (!request) return report(failed(request.error()), 0);
+    if (auto enough = check_open_files(); !enough) return report(failed(enough.error()), 0);
     HostOptions host;
     host.keeper = KeeperPlacement::in_process;
     const auto settings = settle_timeout(host, *request);
@@ -115,7 +122,10 @@ class RunCommand final : public Command {
     std::optional<RawTerminal> terminal;
     if (request.tty) terminal.emplace(STDIN_FILENO);
     RunningCommand running(terminal ? &*terminal : nullptr);
-    watcher.start(running, grace);
+    if (auto watching = watcher.start(running, grace); !watching) {
+      terminal.reset();
+      return report(failed(watching.error()), 0);
+    }
 
     // Outlives the host, which asks it.
     const auto approver = TerminalApprover::open();
@@ -139,22 +149,40 @@ class RunCommand final : public Command {
     return report(result, interrupt_signal);
   }
 
+  // What the caller should have got and did not; a reader that went away did not want it.
+  static std::vector<std::string> lost_output(const ExecResult& result) {
+    std::vector<std::string> lost;
+    const auto add = [&lost](const CapturedStream& stream, bool open, std::string_view name) {
+      if (!stream.undelivered.empty()) {
+        lost.push_back(stream.undelivered);
+      } else if (!open && stream.total_bytes > 0) {
+        lost.push_back(fmt::format("{} is closed: {} bytes of it are lost", name, stream.total_bytes));
+      }
+    };
+    add(result.out, usable(STDOUT_FILENO, O_RDONLY), "stdout");
+    add(result.err, usable(STDERR_FILENO, O_RDONLY), "stderr");
+    return lost;
+  }
+
   int report(const ExecResult& result, int interrupt_signal) const {
     const int status = exit_status(result, interrupt_signal);
     if (json_) {
       // A result nobody could read must not look like one that was.
       return print(result.to_json() + "\n") == 0 ? status : kExitFailure;
     }
-    if (!quiet_) {
-      for (const std::string& warning : result.warnings) print_warning(warning);
+    const std::vector<std::string> lost = lost_output(result);
+    for (const std::string& warning : result.warnings) {
+      if (!quiet_ && std::find(lost.begin(), lost.end(), warning) == lost.end()) print_warning(warning);
     }
+    for (const std::string& loss : lost) print_note(loss);
     if (result.failure) print_failure(*result.failure);
     if (!quiet_ && result.status == Status::timed_out) {
       print_note(fmt::format("timed out after {:.1f} s; nothing of the command is left",
                              std::chrono::duration<double>(result.duration).count()));
     }
     if (!quiet_ && result.status == Status::resource_exhausted) print_note("a limit ended the command");
-    return status;
+    // Output that is not there must not look like the whole of it.
+    return status == 0 && !lost.empty() ? kExitFailure : status;
   }
 
   RequestOptions options_;

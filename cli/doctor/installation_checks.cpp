@@ -55,7 +55,7 @@ std::vector<Check> settings_checks() {
 }
 
 Check runtime_folder() {
-  const auto ledger = cleanup::Ledger::open(cleanup::default_runtime_folder(own_environment()));
+  const auto ledger = cleanup::Ledger::open(cleanup::default_runtime_folder(own_environment()) + "/ledger");
   if (!ledger) return from_failure("runtime folder", ledger.error());
   return ok("runtime folder", ledger->folder());
 }

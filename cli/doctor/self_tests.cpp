@@ -34,8 +34,11 @@ class Playground {
     std::ofstream(canary()) << kCanaryText;
   }
   ~Playground() {
+    if (root_.empty()) return;
+    // By name: listing a folder takes a descriptor, and there may be none left.
     std::error_code error;
-    if (!root_.empty()) std::filesystem::remove_all(root_, error);
+    for (const std::string& path : {workspace() + "/inside", workspace(), canary(), root_})
+      std::filesystem::remove(path, error);
   }
   Playground(const Playground&) = delete;
   Playground& operator=(const Playground&) = delete;

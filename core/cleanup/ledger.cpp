@@ -23,6 +23,7 @@ using nlohmann::json;
 constexpr int kSchema = 1;
 constexpr std::size_t kMaxEntryBytes = 64UL * 1024;
 constexpr std::string_view kSuffix = ".json";
+constexpr const char* kOwnFolderHint = "remove it, or set XDG_RUNTIME_DIR to a folder of your own";
 
 Failure problem(std::string message, int error_number, std::string step, std::string hint = {}) {
   if (error_number != 0) message += fmt::format(": {}", std::strerror(error_number));
@@ -36,16 +37,46 @@ Failure problem(std::string message, int error_number, std::string step, std::st
   return failure;
 }
 
-Result<void> make_folders(const std::string& folder) {
-  std::string path;
-  for (const auto& part : std::filesystem::path(folder)) {
-    path = path.empty() ? part.string() : (std::filesystem::path(path) / part).string();
-    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-      const int error = errno;
-      if (::access(path.c_str(), F_OK) == 0) continue;  // a read-only file system says EROFS for what is there
+// A folder of this user that is no link; made when it isn't there.
+Result<UniqueFd> enter_or_make(int parent, const std::string& name, const std::string& path) {
+  if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) {
+    const int error = errno;
+    // A read-only file system says EROFS for what is there.
+    if (::faccessat(parent, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
       return unexpected(problem(fmt::format("the folder \"{}\" can't be made", path), error, "mkdir"));
-    }
   }
+  UniqueFd folder(::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!folder || ::fstat(folder.get(), &status) != 0) {
+    const int error = errno;
+    const bool is_other = error == ENOTDIR || error == ELOOP;
+    return unexpected(
+        problem(is_other ? fmt::format("\"{}\" is a link or a file, not a folder of user {}", path, ::geteuid())
+                         : fmt::format("the folder \"{}\" can't be opened", path),
+                is_other ? 0 : error, "open", kOwnFolderHint));
+  }
+  if (status.st_uid != ::geteuid()) {
+    return unexpected(
+        problem(fmt::format("the folder \"{}\" belongs to user {}, not to user {}", path, status.st_uid, ::geteuid()),
+                0, "owner", kOwnFolderHint));
+  }
+  return folder;
+}
+
+// Makes the ledger's folder and the one above it, ExecHost's own. What that lies in is somebody
+// else's to make: a login's runtime folder, /run, /tmp.
+Result<void> make_folders(const std::string& folder) {
+  const std::filesystem::path ledger = std::filesystem::path(folder).lexically_normal();
+  const std::filesystem::path own = ledger.parent_path();
+  const UniqueFd place(::open(own.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!place) {
+    return unexpected(problem(fmt::format("the folder \"{}\" can't be opened", own.parent_path().string()), errno,
+                              "open", "set XDG_RUNTIME_DIR to a folder of your own"));
+  }
+  const auto above = enter_or_make(place.get(), own.filename().string(), own.string());
+  if (!above) return unexpected(above.error());
+  const auto made = enter_or_make(above->get(), ledger.filename().string(), ledger.string());
+  if (!made) return unexpected(made.error());
   return {};
 }
 
@@ -61,7 +92,7 @@ Result<UniqueFd> open_checked(const std::string& folder) {
   if (own.st_uid != ::geteuid()) {
     return unexpected(problem(
         fmt::format("the ledger's folder \"{}\" belongs to user {}, not to user {}", folder, own.st_uid, ::geteuid()),
-        0, "owner", "remove it, or set XDG_RUNTIME_DIR to a folder of your own"));
+        0, "owner", kOwnFolderHint));
   }
   if ((own.st_mode & 077U) != 0) {
     return unexpected(problem(
@@ -218,7 +249,12 @@ std::vector<std::string> Ledger::orphans() const {
 std::string default_runtime_folder(const std::map<std::string, std::string>& environment) {
   const auto runtime = environment.find("XDG_RUNTIME_DIR");
   // The base directory specification: a relative path is to be ignored.
-  if (runtime != environment.end() && runtime->second.starts_with('/')) return runtime->second + "/exechost";
+  // It is made at login and belongs to the user; another one (left by su, or gone) is not ours to make.
+  struct stat status {};
+  if (runtime != environment.end() && runtime->second.starts_with('/') &&
+      ::stat(runtime->second.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid()) {
+    return runtime->second + "/exechost";
+  }
   if (::geteuid() == 0) return "/run/exechost";
   return fmt::format("/tmp/exechost-{}", ::geteuid());
 }

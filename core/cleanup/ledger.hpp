@@ -44,7 +44,8 @@ class LedgerEntry {
 
 class Ledger {
  public:
-  // `folder` is created 0700 when missing; refused when it is not ours or open to others.
+  // `folder` and the one above it are created 0700 when missing, nothing above these; refused when
+  // they are not ours or open to others.
   static Result<Ledger> open(const std::string& folder);
   // Writes and locks an entry. With it on disk the resource may be made.
   Result<LedgerEntry> add(const LedgerRecord& record);
@@ -57,7 +58,8 @@ class Ledger {
   std::string folder_;
 };
 
-// $XDG_RUNTIME_DIR/exechost, else /run/exechost for root, else /tmp/exechost-UID.
+// $XDG_RUNTIME_DIR/exechost when that folder exists and is this user's, else /run/exechost for root, else
+// /tmp/exechost-UID.
 std::string default_runtime_folder(const std::map<std::string, std::string>& environment);
 
 }  // namespace exechost::cleanup

@@ -91,6 +91,8 @@ json to_json(const ExecResult& result) {
   object["truncation"] = {{"stdout", truncation(result.out)}, {"stderr", truncation(result.err)}};
   object["spill_path"] = {{"stdout", text_or_null(result.out.spill_path)},
                           {"stderr", text_or_null(result.err.spill_path)}};
+  object["undelivered"] = {{"stdout", text_or_null(result.out.undelivered)},
+                           {"stderr", text_or_null(result.err.undelivered)}};
   object["pipes_held_open"] = result.pipes_held_open;
   object["duration_ms"] = result.duration.count();
   json phases = json::object();

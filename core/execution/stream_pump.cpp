@@ -64,7 +64,7 @@ void StreamPump::on_readable() {
 void StreamPump::on_sink_progress() {
   if (sink_->error_number() != 0 && !sink_problem_told_) {
     sink_problem_told_ = true;
-    warnings_.push_back(
+    note_undelivered(
         fmt::format("{} could not be passed on completely: {}", name(), std::strerror(sink_->error_number())));
   }
   if (options_.ends_with_reader && sink_->reader_gone() && reading_) end_reading();
@@ -115,6 +115,11 @@ void StreamPump::spill(std::string_view bytes) {
   warnings_.push_back(fmt::format("{} is not kept in full: {}", name(), describe(written.error())));
 }
 
+void StreamPump::note_undelivered(std::string why) {
+  warnings_.push_back(why);
+  undelivered_ = std::move(why);
+}
+
 void StreamPump::end_reading() {
   reading_ = false;
   paused_ = false;
@@ -140,7 +145,7 @@ bool StreamPump::stop_reading() {
 void StreamPump::abandon_delivery() {
   if (!sink_ || sink_->closed()) return;
   if (const std::size_t lost = sink_->abandon(); lost > 0) {
-    warnings_.push_back(
+    note_undelivered(
         fmt::format("{} bytes of {} were not taken by their reader in time and are not passed on", lost, name()));
   }
   if (paused_ && reading_) {
@@ -151,6 +156,7 @@ void StreamPump::abandon_delivery() {
 
 CapturedStream StreamPump::take() {
   CapturedStream stream = capture_.take();
+  stream.undelivered = undelivered_;
   if (spill_) {
     stream.spill_path = spill_->path();
     spill_->keep();

@@ -64,6 +64,7 @@ class StreamPump : public std::enable_shared_from_this<StreamPump> {
   void on_sink_progress();
   void consume(std::string_view bytes);
   void spill(std::string_view bytes);
+  void note_undelivered(std::string why);
   void end_reading();
   bool must_pause() const;
   std::string_view name() const { return options_.stream == StdStream::out ? "stdout" : "stderr"; }
@@ -77,6 +78,7 @@ class StreamPump : public std::enable_shared_from_this<StreamPump> {
   std::string buffer_;
   std::function<void()> on_change_;
   std::vector<std::string> warnings_;
+  std::string undelivered_;
   bool reading_ = true;
   bool paused_ = false;
   bool draining_ = false;

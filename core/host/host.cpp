@@ -7,6 +7,7 @@
 
 #include "core/admission/gate.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/open_files.hpp"
 #include "core/gateway/commands/run.hpp"
 #include "core/gateway/policy.hpp"
 #include "core/host/admission_report.hpp"
@@ -70,6 +71,7 @@ struct ExecHost::Impl {
 
   Result<host::Prepared> prepare(const Request& request) {
     if (core.on_reactor_thread()) return unexpected(on_reactor_failure());
+    if (auto ready = core.ready(); !ready) return unexpected(ready.error());
     return core.planner().prepare(request);
   }
 
@@ -98,6 +100,12 @@ struct ExecHost::Impl {
 
   // What is executed, from a request to a run on the reactor.
   Result<std::shared_ptr<Execution::State>> start(const Request& request, std::int64_t began_ns) {
+    auto started = prepare_and_start(request, began_ns);
+    if (!started) name_open_files_limit(started.error());
+    return started;
+  }
+
+  Result<std::shared_ptr<Execution::State>> prepare_and_start(const Request& request, std::int64_t began_ns) {
     auto prepared = prepare(request);
     if (!prepared) return unexpected(prepared.error());
     auto plan = plan_of(request, *prepared);
@@ -201,6 +209,7 @@ Result<std::string> ExecHost::explain_text(const Request& request) {
 
 Result<std::string> ExecHost::backends_json() {
   if (impl_->core.on_reactor_thread()) return unexpected(on_reactor_failure());
+  if (auto ready = impl_->core.ready(); !ready) return unexpected(ready.error());
   auto found = host::look_at_backends(impl_->core, Request{}, true);
   if (!found) return unexpected(found.error());
   return host::backends_to_json(*found).dump();

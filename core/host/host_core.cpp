@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <boost/system/system_error.hpp>
+#include <system_error>
 #include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/base/open_files.hpp"
 
 namespace exechost::host {
 namespace {
@@ -38,6 +41,25 @@ HostCore::Engine& HostCore::engine() {
   const std::lock_guard lock(mutex_);
   if (!engine_) engine_ = std::make_unique<Engine>(context_);
   return *engine_;
+}
+
+Result<void> HostCore::ready() {
+  if (auto enough = check_open_files(); !enough) return enough;
+  Failure failure;
+  failure.kind = FailureKind::unavailable;
+  failure.phase = Phase::plan;
+  failure.step = "reactor";
+  try {
+    engine();
+    return {};
+  } catch (const boost::system::system_error& error) {  // its descriptors
+    failure.error_number = error.code().value();
+    failure.message = fmt::format("no event loop can be made: {}", error.what());
+  } catch (const std::system_error& error) {  // its thread
+    failure.error_number = error.code().value();
+    failure.message = fmt::format("no thread can be started: {}", error.what());
+  }
+  return unexpected(std::move(failure));
 }
 
 Reactor& HostCore::reactor() { return engine().reactor; }

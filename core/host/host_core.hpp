@@ -29,6 +29,8 @@ class HostCore {
   Planner& planner() { return planner_; }
   admission::Gate& gate() { return gate_; }
   ProbeCache& probes() { return probes_; }
+  // Fails when this process can't open what a command needs. Afterwards there is a reactor.
+  Result<void> ready();
   Reactor& reactor();
   // Not on the reactor thread: starting a keeper takes time.
   Result<std::shared_ptr<environment::KeeperPort>> keeper();

@@ -1,5 +1,7 @@
 #include "core/host/planner.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -53,6 +55,24 @@ std::vector<settings::PluginSettings> schemas_of(const PluginCatalog::List& plug
     if (found.manifest && !found.problem) schemas.push_back({found.id, found.manifest->settings_schema});
   }
   return schemas;
+}
+
+// Programs that backends are told to start (bwrap itself): whoever changes one of them decides how
+// the next command is isolated.
+std::vector<std::string> backend_programs(const settings::Settings& settings, const PluginCatalog::List& plugins) {
+  std::vector<std::string> programs;
+  for (const plugin::Found& found : *plugins) {
+    if (!found.manifest || found.problem) continue;
+    for (const json& value : settings.backend_settings(found.id)) {
+      if (!value.is_string()) continue;
+      const auto path = value.get<std::string>();
+      struct stat status {};
+      const bool is_program = path.starts_with('/') && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+                              (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
+      if (is_program) programs.push_back(path);
+    }
+  }
+  return programs;
 }
 
 bool is_candidate(const settings::Settings& settings, const std::string& id) {
@@ -171,6 +191,8 @@ Result<Prepared> Planner::prepare(const Request& request) const {
   query.own_paths = context_.own_paths();
   for (const std::string& folder : text_list(resolved->settings.at("plugins.directories")))
     query.own_paths.push_back(folder);
+  for (std::string& program : backend_programs(resolved->settings, resolved->plugins))
+    query.own_paths.push_back(std::move(program));
   query.own_private_paths = context_.own_private_paths();
   query.environment = context_.environment;
   auto facts = plan::gather(resolved->settings, query);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/clock.hpp"
+#include "core/base/open_files.hpp"
 #include "core/environment/one_shot.hpp"
 #include "core/gateway/policy.hpp"
 #include "core/host/gateway_run.hpp"
@@ -197,6 +198,7 @@ bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, cons
 }
 
 void RequestRun::finish(const plan::Plan& plan, ExecResult result) {
+  if (result.failure) name_open_files_limit(*result.failure);
   result.tier = plan.tier;
   result.backend = plan.backend;
   result.session = plan.session;

@@ -90,13 +90,21 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+int duplicate_above_targets(int descriptor, const ProcessSpec& spec) {
+  const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, static_cast<int>(spec.descriptors.size()));
+  // A limit that is below the lowest number allowed is told as a wrong argument.
+  if (copy < 0 && errno == EINVAL) errno = EMFILE;
+  return copy;
+}
+
 // Duplicates above every target, so that no dup2 in the child destroys a source or a pipe.
 Result<std::vector<UniqueFd>> sources_of(const ProcessSpec& spec) {
   std::vector<UniqueFd> sources;
   for (const int given : spec.descriptors) {
     UniqueFd null;
     if (given < 0) null.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    UniqueFd source(::fcntl(given < 0 ? null.get() : given, F_DUPFD_CLOEXEC, static_cast<int>(kMaxChildDescriptors)));
+    if (given < 0 && !null) return unexpected(spawn_failure(spec, "descriptors", errno));
+    UniqueFd source(duplicate_above_targets(given < 0 ? null.get() : given, spec));
     if (!source) return unexpected(spawn_failure(spec, "descriptors", errno));
     sources.push_back(std::move(source));
   }
@@ -112,7 +120,7 @@ Result<StatusPipe> status_pipe(const ProcessSpec& spec) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return unexpected(spawn_failure(spec, "descriptors", errno));
   StatusPipe pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-  pipe.write.reset(::fcntl(pipe.write.get(), F_DUPFD_CLOEXEC, static_cast<int>(kMaxChildDescriptors)));
+  pipe.write.reset(duplicate_above_targets(pipe.write.get(), spec));
   if (!pipe.write) return unexpected(spawn_failure(spec, "descriptors", errno));
   return pipe;
 }

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <array>
 
 #include "core/base/utf8.hpp"
 #include "core/plan/paths.hpp"
 #include "core/plan/report.hpp"
 #include "core/plan/settings_access.hpp"
+#include "core/plan/system_folders.hpp"
 #include "core/plan/view_rules.hpp"
 
 namespace exechost::plan {
@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::uint64_t kDefaultPrivateSize = 1024ULL * 1024 * 1024;
 constexpr std::string_view kOwnReason = "ExecHost's own files";
-
-// Folders that programs can't do without: never replaced by an empty home, though some accounts
-// have theirs there.
-constexpr std::array<std::string_view, 10> kSystemTrees{"/usr",    "/bin",   "/sbin", "/lib",  "/lib32",
-                                                        "/libx32", "/lib64", "/etc",  "/boot", "/sys"};
 
 bool belongs_to_environment(const std::string& path) {
   if (is_at_or_below(path, "/dev/shm")) return false;
@@ -29,8 +24,8 @@ bool belongs_to_environment(const std::string& path) {
 bool can_be_private(const std::string& home) {
   if (home.empty() || home == "/" || belongs_to_environment(home)) return false;
   if (depth_of(home) == 1 && (home == "/opt" || home == "/var" || home == "/srv" || home == "/run")) return false;
-  return std::none_of(kSystemTrees.begin(), kSystemTrees.end(),
-                      [&](std::string_view tree) { return is_at_or_below(home, tree); });
+  // Some accounts have theirs where programs can't do without what is there.
+  return !is_in_system_tree(home);
 }
 
 // A path that a setting names.
@@ -54,8 +49,8 @@ class Composer {
     add_grants("filesystem.allow_read", RuleKind::allow_read, Access::ro);
     if (auto done = add_denied_reads(); !done) return unexpected(done.error());
     if (auto done = add_denied_writes(); !done) return unexpected(done.error());
-    add_aliases();
     if (auto done = protect_own(); !done) return unexpected(done.error());
+    add_aliases();
     View view = render(rules_, facts_);
     for (const ViewEntry& entry : view.entries) {
       if (is_valid_utf8(entry.path) && is_valid_utf8(entry.source)) continue;
@@ -105,6 +100,11 @@ class Composer {
     if (facts_.environment_home != facts_.home && can_be_private(facts_.environment_home)) {
       add_rule(facts_.environment_home, RuleKind::system, Access::hidden, "another home folder");
     }
+    for (const std::string& home : facts_.other_homes) {
+      // One that holds the user's own is not only somebody else's.
+      if (can_be_private(home) && !is_at_or_below(facts_.home, home))
+        add_rule(home, RuleKind::system, Access::hidden, "another account's home folder");
+    }
     const std::string mode = text_setting(settings_, "filesystem.home", "toolchains");
     for (const std::string& secret : facts_.credential_paths) {
       add_rule(secret, RuleKind::credential, Access::hidden, "credentials");
@@ -118,13 +118,12 @@ class Composer {
     }
     if (mode != "toolchains") return;
     for (const std::string& path : facts_.toolchain_paths) {
-      Rule rule;
-      rule.path = path;
-      rule.kind = RuleKind::toolchain;
-      rule.reason = "toolchain";
       const std::string target = landing(path);
-      if (target != path) rule.source = target;
-      rules_.add(std::move(rule));
+      if (target == path) {
+        add_rule(path, RuleKind::toolchain, Access::ro, "toolchain");
+      } else {
+        aliases_.push_back({path, target, RuleKind::toolchain, Access::ro, "toolchain"});
+      }
     }
   }
 
@@ -256,16 +255,42 @@ class Composer {
     return {};
   }
 
+  struct Alias {
+    std::string path;
+    std::string target;
+    RuleKind kind;
+    Access access;
+    std::string reason;
+  };
+
   // A path given through a link is reachable under that name too where the link itself is not seen.
   void add_aliases() {
     for (const Alias& alias : aliases_) {
-      if (rules_.shows_host(parent_of(alias.path))) continue;
+      if (rules_.shows_host(parent_of(alias.path)) || !rules_.shows_host(alias.target)) continue;
       Rule rule;
       rule.path = alias.path;
       rule.kind = alias.kind;
-      rule.access = alias.access;
+      rule.access = rules_.writable_on_host(alias.target) ? alias.access : Access::ro;
       rule.source = alias.target;
       rule.reason = alias.reason;
+      keep_behind(alias, rule.access);
+      rules_.add(std::move(rule));
+    }
+  }
+
+  // What is kept where a link leads is kept under the link's name too: hidden, or not writable.
+  void keep_behind(const Alias& alias, Access access) {
+    for (const std::string& path : rules_.paths()) {
+      if (!is_below(path, alias.target)) continue;
+      const ViewEntry there = rules_.decide(path);
+      const bool readable = there.access == Access::ro || there.access == Access::rw;
+      if (readable && (access == Access::ro || there.access == Access::rw)) continue;
+      Rule rule;
+      rule.path = alias.path + path.substr(alias.target.size());
+      rule.kind = RuleKind::deny_read;
+      rule.access = readable ? Access::ro : Access::hidden;
+      rule.source = path;
+      rule.reason = there.reason;
       rules_.add(std::move(rule));
     }
   }
@@ -278,11 +303,26 @@ class Composer {
       if (own == join_path(workspace_, ".exechost.json")) continue;
       if (auto done = must_exist(own); !done) return done;
     }
+    // No mount goes over a link: what holds it can't be written, or a command would lay another one.
+    for (const std::string& link : facts_.own_links) {
+      const std::string folder = parent_of(link);
+      if (!rules_.writable_on_host(folder)) continue;
+      if (is_at_or_below(workspace_, folder)) return unexpected(own_link_in_reach(link));
+      rules_.add(WriteCap{folder, std::string(kOwnReason)});
+    }
     for (const std::string& own : facts_.own_paths) rules_.add(WriteCap{own, std::string(kOwnReason)});
     for (const std::string& own : facts_.own_private_paths) {
       add_rule(own, RuleKind::own_private, Access::hidden, std::string(kOwnReason));
     }
     return {};
+  }
+
+  static Failure own_link_in_reach(const std::string& link) {
+    return plan_failure(
+        FailureKind::invalid_request,
+        fmt::format("the link {} leads to ExecHost's own files and lies in a folder that would be writable",
+                    quote(link)),
+        "name in the settings what the link leads to, or make less writable");
   }
 
   // What is not there yet could be made by a command, with any content.
@@ -293,14 +333,6 @@ class Composer {
         fmt::format("ExecHost's own {} does not exist yet and lies in a folder that would be writable", quote(own)),
         fmt::format("create it first (mkdir -p {}), or make less writable", quote(own))));
   }
-
-  struct Alias {
-    std::string path;
-    std::string target;
-    RuleKind kind;
-    Access access;
-    std::string reason;
-  };
 
   const settings::Settings& settings_;
   const Facts& facts_;

@@ -39,6 +39,15 @@ Failure moved(const std::string& path) {
   return failure;
 }
 
+Failure no_current_folder() {
+  Failure failure;
+  failure.kind = FailureKind::invalid_request;
+  failure.phase = Phase::plan;
+  failure.message = "the current folder does not exist any more (or can't be read), so there is no workspace";
+  failure.hint = "change to a folder that exists, or name one with --workspace";
+  return failure;
+}
+
 std::string default_home(const FactQuery& query, uid_t uid) {
   std::string home = database_home(uid).value_or("");
   if (home.empty()) {
@@ -103,6 +112,9 @@ Result<Facts> gather(const settings::Settings& settings, const FactQuery& query)
   std::string workspace = text_setting(settings, "workspace.path");
   if (workspace.empty()) workspace = query.workspace;
   if (workspace.empty()) workspace = query.process_cwd;
+  if (query.process_cwd.empty() && !workspace.starts_with('/') && !workspace.starts_with('~')) {
+    return unexpected(no_current_folder());
+  }
   facts.workspace = expand_path(workspace, query.process_cwd, facts.home);
   const PathFact& workspace_fact = ask(facts.workspace);
   if (!is_valid_utf8(facts.workspace)) return unexpected(not_utf8("the workspace", facts.workspace));
@@ -128,8 +140,21 @@ Result<Facts> gather(const settings::Settings& settings, const FactQuery& query)
     ask(home);
     if (home != "/") homes.push_back(home);
   }
+  for (const std::string& home : account_homes(query.accounts)) {
+    const PathFact& fact = ask(expand_path(home, "/", "/"));
+    if (fact.kind != FileKind::folder || !is_valid_utf8(fact.resolved)) continue;
+    if (std::find(homes.begin(), homes.end(), fact.resolved) == homes.end()) facts.other_homes.push_back(fact.resolved);
+  }
+  std::sort(facts.other_homes.begin(), facts.other_homes.end());
+  facts.other_homes.erase(std::unique(facts.other_homes.begin(), facts.other_homes.end()), facts.other_homes.end());
   facts.credential_paths = find_credentials(facts.environment, homes, facts.uid);
-  facts.toolchain_paths = find_toolchains(facts.environment, homes, facts.credential_paths);
+  std::vector<std::string> writable{facts.workspace, base};
+  for (const std::string& given : list_setting(settings, "filesystem.allow_write")) {
+    const std::string path = expand_path(given, base, facts.home);
+    writable.push_back(path);
+    writable.push_back(look(path).landing);
+  }
+  facts.toolchain_paths = find_toolchains({facts.environment, homes, facts.credential_paths, writable});
   for (const std::string& path : facts.credential_paths) ask(path);
   for (const std::string& path : facts.toolchain_paths) ask(path);
 
@@ -137,7 +162,12 @@ Result<Facts> gather(const settings::Settings& settings, const FactQuery& query)
     std::vector<std::string> resolved;
     for (const std::string& path : given) {
       if (!path.starts_with('/')) continue;
-      resolved.push_back(ask(expand_path(path, "/", "/")).landing);
+      const PathFact& fact = ask(expand_path(path, "/", "/"));
+      resolved.push_back(fact.landing);
+      for (const std::string& link : fact.links) {
+        facts.own_links.push_back(link);
+        ask(parent_of(link));
+      }
     }
     std::sort(resolved.begin(), resolved.end());
     resolved.erase(std::unique(resolved.begin(), resolved.end()), resolved.end());

@@ -35,7 +35,9 @@ struct Facts {
   gid_t gid = 0;
   std::string home;              // of the effective user, resolved; empty when it has none
   std::string environment_home;  // what $HOME names, resolved, when that is another folder; else empty
-  std::string workspace;         // absolute, normal, links not resolved: see paths
+  // Of other accounts of this machine, existing, resolved; those below /home too.
+  std::vector<std::string> other_homes;
+  std::string workspace;  // absolute, normal, links not resolved: see paths
   std::string hostname;
   std::string platform = "linux";
   int landlock_abi = 0;                            // 0: not there
@@ -49,6 +51,8 @@ struct Facts {
   // cache, sockets. Resolved. Those below own_private_paths are hidden, the others are read-only.
   std::vector<std::string> own_paths;
   std::vector<std::string> own_private_paths;
+  // Links on the way to them, by their own resolved place.
+  std::vector<std::string> own_links;
 
   const PathFact& path(const std::string& path) const;  // a `missing` fact when it was not asked
 };
@@ -57,17 +61,18 @@ struct FactQuery {
   // Used when settings give no workspace.path (the host puts a request's workspace into the
   // settings, where managed settings can still overrule it). Empty: process_cwd.
   std::string workspace;
-  std::string process_cwd;
+  std::string process_cwd;                     // empty: it is gone
   std::uint64_t process_cwd_device = 0;  // what that was when it was asked for; 0: not known
   std::uint64_t process_cwd_inode = 0;
   std::optional<std::string> cwd;              // of the request
   std::vector<std::string> own_paths;          // programs, plugins, settings: stay readable
   std::vector<std::string> own_private_paths;  // state, cache, runtime folders: hidden
   std::map<std::string, std::string> environment;
+  std::string accounts = "/etc/passwd";  // where the homes of other accounts are looked up
 };
 
 // Fails with invalid_request when the workspace or the home can't be written as UTF-8, and when the
-// workspace is the working folder and its path leads to another one by now.
+// workspace depends on a current folder that is gone, or whose path leads to another one by now.
 Result<Facts> gather(const settings::Settings& settings, const FactQuery& query);
 
 }  // namespace exechost::plan

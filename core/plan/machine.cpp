@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstdio>
 #include <deque>
 #include <memory>
 
@@ -145,6 +146,26 @@ std::optional<std::string> database_home(uid_t uid) {
   }
   if (error != 0 || found == nullptr || entry.pw_dir == nullptr || *entry.pw_dir != '/') return std::nullopt;
   return std::string(entry.pw_dir);
+}
+
+std::vector<std::string> account_homes(const std::string& database) {
+  constexpr uid_t kFirstPerson = 1000;
+  constexpr std::size_t kMaxHomes = 1024;
+  std::vector<std::string> homes;
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(database.c_str(), "re"), std::fclose);
+  if (!file) return homes;
+  std::vector<char> buffer(16UL * 1024);
+  passwd entry{};
+  passwd* found = nullptr;
+  while (homes.size() < kMaxHomes && ::fgetpwent_r(file.get(), &entry, buffer.data(), buffer.size(), &found) == 0) {
+    if (found->pw_uid < kFirstPerson || found->pw_dir == nullptr || *found->pw_dir != '/') continue;
+    const std::string shell = found->pw_shell == nullptr ? "" : found->pw_shell;
+    if (shell.ends_with("/nologin") || shell.ends_with("/false")) continue;
+    homes.emplace_back(found->pw_dir);
+  }
+  std::sort(homes.begin(), homes.end());
+  homes.erase(std::unique(homes.begin(), homes.end()), homes.end());
+  return homes;
 }
 
 std::string host_name() {

@@ -22,13 +22,22 @@ int landlock_abi();
 // The home of a user as the user database has it.
 std::optional<std::string> database_home(uid_t uid);
 std::string host_name();
+// Homes of the people in a user database file (uid from 1000, a shell to log in with), as it has
+// them; at most 1024. Accounts that are kept elsewhere (LDAP) are not in it.
+std::vector<std::string> account_homes(const std::string& database);
 
-// Existing folders in a home that PATH and the version managers' variables point at, and the
-// folders that programs linked from there live in. Never a home itself, never one of `credentials`
-// or below.
-std::vector<std::string> find_toolchains(const std::map<std::string, std::string>& environment,
-                                         const std::vector<std::string>& homes,
-                                         const std::vector<std::string>& credentials);
+struct ToolchainSearch {
+  const std::map<std::string, std::string>& environment;
+  const std::vector<std::string>& homes;        // resolved
+  const std::vector<std::string>& credentials;  // resolved
+  const std::vector<std::string>& writable;     // folders the command may write, as given and resolved
+};
+// Existing folders in a home that PATH and the version managers' variables point at, and what
+// programs linked from there need. Never a home itself, never a credential or below, nothing for
+// what lies in a writable folder. Commands may have laid links in earlier runs, so one that leads
+// out of the version managers' own folders shows no more than an executable file, or a folder that
+// is recognised as what PATH or the variable says.
+std::vector<std::string> find_toolchains(const ToolchainSearch& search);
 // Existing files and folders known to hold credentials: in the homes, and for root in the system.
 std::vector<std::string> find_credentials(const std::map<std::string, std::string>& environment,
                                           const std::vector<std::string>& homes, uid_t uid);

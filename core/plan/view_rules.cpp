@@ -154,6 +154,8 @@ View render(const ViewRules& rules, const Facts& facts) {
         continue;
       }
     }
+    // Of what is hidden it only says of what kind it is.
+    if (!shows(entry.access)) entry.source.clear();
     if (shows(entry.access) && kind == FileKind::missing && path != "/") continue;
     const ViewEntry* outer = enclosing(entries, path);
     if (outer != nullptr && is_redundant(entry, *outer, facts)) continue;

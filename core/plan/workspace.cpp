@@ -8,6 +8,7 @@
 #include "core/plan/paths.hpp"
 #include "core/plan/report.hpp"
 #include "core/plan/settings_access.hpp"
+#include "core/plan/system_folders.hpp"
 
 namespace exechost::plan {
 namespace {
@@ -20,8 +21,15 @@ std::string too_much(const std::string& folder, const Facts& facts) {
   if (folder == "/") return "is the whole system";
   if (is_a_home(folder, facts)) return "is a home folder";
   if (depth_of(folder) == 1) return "is a top-level folder of the system";
+  // Also as it was given: /bin may be a link to /usr/bin.
+  for (const std::string& name : {folder, facts.workspace}) {
+    if (is_kept_by_system(name)) return fmt::format("is {} of the system", name == folder ? "a folder" : quote(name));
+  }
   for (const std::string& home : {facts.home, facts.environment_home}) {
     if (!home.empty() && is_below(home, folder)) return fmt::format("contains the home folder {}", quote(home));
+  }
+  for (const std::string& home : facts.other_homes) {
+    if (is_below(home, folder)) return fmt::format("contains the home folder {}", quote(home));
   }
   const std::string project_file = join_path(folder, ".exechost.json");
   for (const auto* paths : {&facts.own_paths, &facts.own_private_paths}) {
@@ -50,6 +58,7 @@ Failure refused(const std::string& folder, const std::string& why, std::string h
 bool is_a_home(const std::string& resolved, const Facts& facts) {
   if (resolved == "/") return false;
   if (resolved == facts.home || resolved == facts.environment_home) return true;
+  if (std::find(facts.other_homes.begin(), facts.other_homes.end(), resolved) != facts.other_homes.end()) return true;
   for (const char* root : {"/root", "/home"}) {
     const PathFact& fact = facts.path(root);
     const std::string& place = fact.landing.empty() ? root : fact.landing;

@@ -51,6 +51,28 @@ Result<void> check_file(int fd, const std::string& path) {
   return {};
 }
 
+// Whoever may write to the folder may put another file in the place of this one, or take it away.
+// A group is taken as the user's own.
+Result<void> check_folder(int fd, const std::string& path) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return tl::unexpected(refused(path, reason(errno), {}, errno));
+  if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
+    return tl::unexpected(refused(
+        path,
+        fmt::format("the folder of a settings file must belong to root or to user {}; this one belongs to user {}",
+                    ::geteuid(), status.st_uid),
+        "use a folder of your own"));
+  }
+  if ((status.st_mode & S_IWOTH) != 0) {
+    return tl::unexpected(
+        refused(path,
+                fmt::format("the folder of a settings file must not be writable by others; its mode is {:04o}",
+                            status.st_mode & 07777U),
+                "chmod o-w " + path));
+  }
+  return {};
+}
+
 Result<std::string> read_all(int fd, const std::string& path) {
   std::string text;
   std::array<char, 65536> buffer;
@@ -67,10 +89,41 @@ Result<std::string> read_all(int fd, const std::string& path) {
 }
 
 // Nothing when there is no such file.
+Result<std::optional<std::string>> read_text(Scope scope, const std::string& folder, const std::string& name) {
+  const std::string path = folder + (folder.ends_with('/') ? "" : "/") + name;
+  const UniqueFd place(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!place) {
+    const int error_number = errno;
+    if (error_number == ENOENT || error_number == ENOTDIR) return std::nullopt;
+    return tl::unexpected(refused(folder, "can't be opened: " + reason(error_number), {}, error_number));
+  }
+  // What administrators fix holds only where nobody else can take it away.
+  if (scope == Scope::managed) {
+    if (auto fine = check_folder(place.get(), folder); !fine) return tl::unexpected(fine.error());
+  }
+  // O_NONBLOCK: a pipe of that name must not stop us.
+  const UniqueFd fd(::openat(place.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  if (!fd) {
+    const int error_number = errno;
+    if (error_number == ENOENT || error_number == ENOTDIR) return std::nullopt;
+    const std::string rule = error_number == ELOOP ? "a settings file must not be a symbolic link"
+                                                   : "can't be opened: " + reason(error_number);
+    return tl::unexpected(refused(path, rule, {}, error_number));
+  }
+  if (auto fine = check_file(fd.get(), path); !fine) return tl::unexpected(fine.error());
+  // A project may be anybody's: its file can only narrow.
+  if (scope != Scope::project) {
+    if (auto fine = check_folder(place.get(), folder); !fine) return tl::unexpected(fine.error());
+  }
+  auto text = read_all(fd.get(), path);
+  if (!text) return tl::unexpected(text.error());
+  return std::move(*text);
+}
+
 Result<std::optional<Document>> read_file(Scope scope, const std::string& folder, std::string_view name) {
   if (folder.empty()) return std::nullopt;
-  const std::string path = folder + (folder.back() == '/' ? "" : "/") + std::string(name);
-  auto text = read_settings_text(path);
+  const std::string path = folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
+  auto text = read_text(scope, folder, std::string(name));
   if (!text) return tl::unexpected(text.error());
   if (!*text) return std::nullopt;
   auto values = parse_json_strict(**text, path);
@@ -82,19 +135,9 @@ Result<std::optional<Document>> read_file(Scope scope, const std::string& folder
 }  // namespace
 
 Result<std::optional<std::string>> read_settings_text(const std::string& path) {
-  // O_NONBLOCK: a pipe of that name must not stop us.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  if (!fd) {
-    const int error_number = errno;
-    if (error_number == ENOENT || error_number == ENOTDIR) return std::nullopt;
-    const std::string rule = error_number == ELOOP ? "a settings file must not be a symbolic link"
-                                                   : "can't be opened: " + reason(error_number);
-    return tl::unexpected(refused(path, rule, {}, error_number));
-  }
-  if (auto fine = check_file(fd.get(), path); !fine) return tl::unexpected(fine.error());
-  auto text = read_all(fd.get(), path);
-  if (!text) return tl::unexpected(text.error());
-  return std::move(*text);
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  return read_text(Scope::user, folder, path.substr(slash + 1));
 }
 
 Result<std::vector<Document>> read_files(const Locations& locations) {

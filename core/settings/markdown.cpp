@@ -46,7 +46,9 @@ A project's file comes with the files that are not trusted, so it may only narro
 | `forbidden` | not set it |
 
 A file must belong to root or to the user, must not be writable by group or others, must not be a
-symbolic link, and has at most 1 MiB. Unknown names, names given twice, and comments are errors.
+symbolic link, and has at most 1 MiB. Its folder, unless it is the project's, must belong to root or to
+the user and must not be writable by others (a group is taken as the user's own). Unknown names,
+names given twice, and comments are errors.
 
 Sizes are written `512m`, `2GiB`, or as a plain number of MiB; the units k, m, g and t are powers
 of 1024 with or without `b` or `ib`. Durations are written `30s`, `5m`, `250ms`, or as a plain

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -59,6 +60,23 @@ sdk::Outcome<sdk::Fd> options_file(const std::vector<std::string>& options) {
     done += static_cast<std::size_t>(count);
   }
   return file;
+}
+
+// Each masked file takes a descriptor of its own, and these are bounded.
+std::size_t masked_files(const nlohmann::json& document) {
+  const auto& view = document.at("view");
+  return static_cast<std::size_t>(std::count_if(
+      view.begin(), view.end(), [](const nlohmann::json& entry) { return entry.value("access", "") == "masked"; }));
+}
+
+sdk::Failure too_many_masks(std::size_t count) {
+  sdk::Failure failure;
+  failure.kind = sdk::Kind::unsupported;
+  failure.step = "view";
+  failure.message = std::to_string(count) + " single files would have to be hidden; the bwrap backend hides at most " +
+                    std::to_string(kMaxMasks);
+  failure.hint = "name the folders that hold them in filesystem.deny_read, instead of the files";
+  return failure;
 }
 
 class BwrapEnvironment final : public sdk::Environment {
@@ -142,7 +160,9 @@ class BwrapBackend final : public sdk::Backend {
       failure.step = "find";
       return failure;
     }
-    Rendered rendered = render(nlohmann::json::parse(document), {});
+    const nlohmann::json parsed = nlohmann::json::parse(document);
+    if (const std::size_t count = masked_files(parsed); count > kMaxMasks) return too_many_masks(count);
+    Rendered rendered = render(parsed, {});
     const std::string answer = nlohmann::json{{"init", rendered.init}, {"details", nlohmann::json::object()}}.dump();
     return sdk::Opened{std::make_unique<BwrapEnvironment>(host_, std::get<Program>(found).path, std::move(rendered)),
                        answer};

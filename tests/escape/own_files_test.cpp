@@ -136,6 +136,32 @@ TEST(OwnFilesInTheWorkspace, AreRefused) {
   }
 }
 
+// A program that a backend's settings name decides how the next command is isolated.
+TEST(OwnBackendPrograms, AreNotReplaced) {
+  for (const char* user : {"root", "user"}) {
+    std::string why_not;
+    const auto scene = Scene::make(user, Place::home, why_not);
+    if (!scene || !exists("/usr/bin/bwrap")) continue;
+    scene->file("out/tools/bwrap", read_file("/usr/bin/bwrap"), 0755);
+    scene->file("home/.config/exechost/settings.json",
+                R"({"backends":{"bwrap":{"path":")" + scene->outside() + R"(/tools/bwrap"}}})");
+    const std::string program = scene->outside() + "/tools/bwrap";
+    const std::string script = "echo ran; (echo x > " + program + ") 2>/dev/null; rm -f " + program +
+                               " 2>/dev/null; mv " + scene->outside() + "/tools " + scene->outside() +
+                               "/t2 2>/dev/null; exit 0";
+    const ProgramEnd end = scene->run({"run", "--quiet", "--allow-write", scene->outside(), "--shell", script});
+    EXPECT_EQ(end.exit_status(), 0) << end.err;
+    EXPECT_EQ(end.out, "ran\n");
+    ASSERT_TRUE(exists(program));
+    EXPECT_EQ(read_file(program), read_file("/usr/bin/bwrap"));
+
+    const ProgramEnd refused = scene->run({"run", "--workspace", scene->outside(), "--", "echo", "ran"});
+    EXPECT_EQ(refused.exit_status(), 125);
+    EXPECT_EQ(refused.out, "");
+    EXPECT_THAT(refused.err, ::testing::HasSubstr(program));
+  }
+}
+
 // The account's real home, as the user database has it: nothing of it is there.
 TEST(RealHome, IsNotReadable) {
   for (const char* user : {"root", "user"}) {

@@ -33,6 +33,9 @@ struct CapturedStream {
   std::uint64_t dropped_bytes = 0;  // between head and tail
   std::uint64_t head_bytes = 0;     // how much of `data` is head when something was dropped
   std::string spill_path;           // file with everything, 0600; empty when not spilled
+  // Why a part of it did not arrive at the caller's descriptor, as one of the result's warnings says
+  // too; empty: all of it did, there was no descriptor, or its reader went away.
+  std::string undelivered;
 };
 
 struct ResourceUsage {

@@ -1,8 +1,10 @@
 #include "cli/signal_watcher.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -62,6 +64,21 @@ TEST_P(SignalWatcherFor, TheFirstIsPassedOnTheSecondKills) {
   EXPECT_EQ(watcher.stop(), number);
 }
 INSTANTIATE_TEST_SUITE_P(Each, SignalWatcherFor, testing::Values(SIGINT, SIGTERM, SIGHUP, SIGQUIT));
+
+TEST(SignalWatcher, WithoutDescriptorsItSaysSoAndStops) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  Recorder recorder;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  SignalWatcher watcher(false);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  const auto started = watcher.start(recorder, 1h);
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().error_number, EMFILE);
+  EXPECT_NE(started.error().hint.find("RLIMIT_NOFILE"), std::string::npos);
+  EXPECT_EQ(watcher.stop(), 0);
+}
 
 TEST(SignalWatcher, TheEndOfTheGraceTimeKills) {
   Recorder recorder;

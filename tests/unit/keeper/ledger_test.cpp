@@ -153,6 +153,31 @@ TEST_F(LedgerTest, RefusesFoldersOthersCanTouch) {
   EXPECT_EQ(foreign.error().step, "owner");
 }
 
+TEST_F(LedgerTest, MakesNoFolderButItsOwnTwo) {
+  const auto ledger = Ledger::open(base_ + "/user/0/exechost/ledger");
+  ASSERT_FALSE(ledger);
+  EXPECT_EQ(ledger.error().error_number, ENOENT);
+  EXPECT_FALSE(std::filesystem::exists(base_ + "/user"));
+}
+
+TEST_F(LedgerTest, ItsOwnFolderMayNotBeSomebodyElses) {
+  std::filesystem::create_directory(base_ + "/mine");
+  std::filesystem::create_directory_symlink(base_ + "/mine", base_ + "/runtime");
+  const auto linked = Ledger::open(folder_);
+  ASSERT_FALSE(linked);
+  EXPECT_NE(linked.error().message.find("/runtime\" is a link"), std::string::npos) << linked.error().message;
+  EXPECT_NE(linked.error().hint.find("XDG_RUNTIME_DIR"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_empty(base_ + "/mine"));
+  if (::geteuid() != 0) GTEST_SKIP() << "another user's folder can be made by root only";
+  std::filesystem::remove(base_ + "/runtime");
+  std::filesystem::create_directory(base_ + "/runtime");
+  ASSERT_EQ(::chown((base_ + "/runtime").c_str(), 65534, 65534), 0);
+  const auto foreign = Ledger::open(folder_);
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().step, "owner");
+  EXPECT_NE(foreign.error().hint.find("XDG_RUNTIME_DIR"), std::string::npos);
+}
+
 TEST_F(LedgerTest, RefusesIdsThatAreNone) {
   auto ledger = Ledger::open(folder_);
   ASSERT_TRUE(ledger);
@@ -171,10 +196,19 @@ TEST_F(LedgerTest, RefusesIdsThatAreNone) {
 }
 
 TEST(RuntimeFolder, FollowsTheBaseDirectorySpecification) {
-  EXPECT_EQ(default_runtime_folder({{"XDG_RUNTIME_DIR", "/run/user/7"}}), "/run/user/7/exechost");
+  const std::string own = ::testing::TempDir() + "/runtime-" + std::to_string(::getpid());
+  const std::map<std::string, std::string> environment{{"XDG_RUNTIME_DIR", own}};
   const std::string fallback = ::geteuid() == 0 ? "/run/exechost" : "/tmp/exechost-" + std::to_string(::geteuid());
   EXPECT_EQ(default_runtime_folder({}), fallback);
   EXPECT_EQ(default_runtime_folder({{"XDG_RUNTIME_DIR", "relative"}}), fallback);
+  EXPECT_EQ(default_runtime_folder(environment), fallback) << "not there";
+  std::filesystem::create_directory(own);
+  EXPECT_EQ(default_runtime_folder(environment), own + "/exechost");
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(own.c_str(), 65534, 65534), 0);
+    EXPECT_EQ(default_runtime_folder(environment), fallback) << "of another user";
+  }
+  std::filesystem::remove(own);
 }
 
 TEST(Id, IsRandomHex) {

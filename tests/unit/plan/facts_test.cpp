@@ -46,6 +46,19 @@ class FactsTest : public ::testing::Test {
     fs::create_directories(parent_of(path(name)));
     fs::create_symlink(target, path(name));
   }
+  void program(const std::string& name) const {
+    file(name);
+    fs::permissions(path(name), fs::perms::owner_all);
+  }
+  // With the home `home`; `writable` are names below the test's folder.
+  std::vector<std::string> toolchains(const std::map<std::string, std::string>& environment,
+                                      const std::vector<std::string>& credentials = {},
+                                      const std::vector<std::string>& writable = {}) const {
+    const std::vector<std::string> homes{path("home")};
+    std::vector<std::string> places;
+    for (const std::string& name : writable) places.push_back(path(name));
+    return find_toolchains({environment, homes, credentials, places});
+  }
   std::string root_;
 };
 
@@ -97,7 +110,7 @@ TEST_F(FactsTest, ToolchainsComeFromPathAndVariables) {
   folder("home/.rustup/toolchains");
   file("home/.pyenv/shims/python");
   file("home/go/bin/tool");
-  file("home/.local/share/tool/versions/1.0");
+  program("home/.local/share/tool/versions/1.0");
   file("home/.local/share/pipx/venvs/black/bin/black");
   file("home/.local/share/pipx/venvs/black/pyvenv.cfg");
   link("home/.local/bin/tool", path("home/.local/share/tool/versions/1.0"));
@@ -115,7 +128,7 @@ TEST_F(FactsTest, ToolchainsComeFromPathAndVariables) {
       {"UNRELATED_DIR", home + "/documents"}};
   const std::vector<std::string> credentials = find_credentials(environment, {home}, 1000);
   EXPECT_THAT(
-      find_toolchains(environment, {home}, credentials),
+      toolchains(environment, credentials),
       ::testing::UnorderedElementsAre(home + "/.nvm/versions/node/v20", home + "/.cargo/bin", home + "/.rustup",
                                       home + "/.local/bin", home + "/.local/share/tool/versions/1.0",
                                       home + "/.local/share/pipx/venvs/black", home + "/.pyenv", home + "/go/bin"));
@@ -131,7 +144,7 @@ TEST_F(FactsTest, ToolchainsAreNeverAHomeOrACredential) {
                                                        {"GOROOT", home + "/.ssh"}};
   const std::vector<std::string> credentials = find_credentials(environment, {home}, 1000);
   EXPECT_THAT(credentials, ElementsAre(home + "/.ssh"));
-  EXPECT_THAT(find_toolchains(environment, {home}, credentials), IsEmpty());
+  EXPECT_THAT(toolchains(environment, credentials), IsEmpty());
 }
 
 TEST_F(FactsTest, ALinkedToolchainKeepsItsNameAndItsTarget) {
@@ -139,7 +152,87 @@ TEST_F(FactsTest, ALinkedToolchainKeepsItsNameAndItsTarget) {
   folder("data/pyenv");
   folder("home");
   link("home/.pyenv", path("data/pyenv"));
-  EXPECT_THAT(find_toolchains({{"PYENV_ROOT", home + "/.pyenv"}}, {home}, {}), ElementsAre(home + "/.pyenv"));
+  EXPECT_THAT(toolchains({{"PYENV_ROOT", home + "/.pyenv"}}), ElementsAre(home + "/.pyenv"));
+}
+
+// What a command left in its workspace decides nothing about what a later one sees.
+class PlantedLinks : public FactsTest {
+ protected:
+  PlantedLinks() {
+    file("home/proj/.venv/pyvenv.cfg");
+    program("home/proj/.venv/bin/pip");
+    file("home/diary.txt");
+    program("home/Documents/bin/x");
+    folder("home/Documents/lib");
+    file("home/private/letter");
+    program("home/.config/app/token");
+    program("home/.pyenv/versions/3.12/bin/python");
+    folder("home/.pyenv/versions/3.12/lib");
+    environment_ = {{"PATH", path("home/proj/.venv/bin")}, {"VIRTUAL_ENV", path("home/proj/.venv")}};
+  }
+  std::vector<std::string> seen(const std::vector<std::string>& writable) const {
+    return toolchains(environment_, {path("home/.config/app/token")}, writable);
+  }
+  std::map<std::string, std::string> environment_;
+};
+
+TEST_F(PlantedLinks, TheWorkspaceContributesNothing) {
+  link("home/proj/.venv/bin/a", path("home/diary.txt"));
+  link("home/proj/.venv/bin/b", path("home/Documents/bin/x"));
+  link("home/proj/.venv/bin/python", path("home/.pyenv/versions/3.12/bin/python"));
+  EXPECT_THAT(seen({"home/proj"}), IsEmpty());
+}
+
+TEST_F(PlantedLinks, NeitherUnderAnotherNameOfIt) {
+  link("home/proj/.venv/bin/b", path("home/Documents/bin/x"));
+  link("home/alias", "proj");
+  environment_ = {{"PATH", path("home/alias/.venv/bin")}, {"VIRTUAL_ENV", path("home/alias/.venv")}};
+  EXPECT_THAT(seen({"home/alias", "home/proj"}), IsEmpty());
+}
+
+TEST_F(PlantedLinks, ProgramsThatAWritableFolderLeadsElsewhereAreNotShown) {
+  program("home/.local/bin/other");
+  link("home/.local/bin/tool", "../../proj/tool");
+  link("home/proj/tool", path("home/Documents/bin/x"));
+  environment_ = {{"PATH", path("home/.local/bin")}};
+  EXPECT_THAT(seen({"home/proj"}), ElementsAre(path("home/.local/bin")));
+}
+
+TEST_F(PlantedLinks, InAnotherWorkspaceLinksShowSingleProgramsOnly) {
+  link("home/proj/.venv/bin/a", path("home/diary.txt"));
+  link("home/proj/.venv/bin/b", path("home/Documents/bin/x"));
+  link("home/proj/.venv/bin/c", path("home/.config/app/token"));
+  link("home/proj/.venv/bin/d", path("home/private"));
+  EXPECT_THAT(seen({"home/proj2"}),
+              ::testing::UnorderedElementsAre(path("home/proj/.venv"), path("home/Documents/bin/x")));
+}
+
+TEST_F(PlantedLinks, AVersionManagersProgramsNeedWhatIsBesideThem) {
+  link("home/proj/.venv/bin/python", path("home/.pyenv/versions/3.12/bin/python"));
+  EXPECT_THAT(seen({"home/proj2"}),
+              ::testing::UnorderedElementsAre(path("home/proj/.venv"), path("home/.pyenv/versions/3.12")));
+}
+
+TEST_F(PlantedLinks, AFolderThatIsNotWhatTheVariableSaysIsNotShown) {
+  fs::remove_all(path("home/proj/.venv"));
+  link("home/proj/.venv", path("home/private"));
+  EXPECT_THAT(seen({"home/proj2"}), IsEmpty());
+  file("home/private/pyvenv.cfg");
+  EXPECT_THAT(seen({"home/proj2"}), ::testing::UnorderedElementsAre(path("home/proj/.venv"), path("home/private")));
+}
+
+TEST_F(PlantedLinks, AProgramFolderElsewhereIsNeverWidened) {
+  fs::remove_all(path("home/proj/.venv"));
+  link("home/proj/.venv", path("home/Documents"));
+  EXPECT_THAT(seen({"home/proj2"}),
+              ::testing::UnorderedElementsAre(path("home/proj/.venv/bin"), path("home/Documents/bin")));
+}
+
+TEST_F(PlantedLinks, AProgramFolderElsewhereIsCalledLikeOne) {
+  fs::remove_all(path("home/proj/.venv/bin"));
+  link("home/proj/.venv/bin", path("home/private"));
+  environment_.erase("VIRTUAL_ENV");
+  EXPECT_THAT(seen({"home/proj2"}), IsEmpty());
 }
 
 TEST_F(FactsTest, CredentialsAreFoundWhereTheyExist) {
@@ -224,6 +317,17 @@ TEST_F(FactsTest, AWorkingFolderWhosePathLeadsElsewhereIsRefused) {
   EXPECT_TRUE(gather(settings, query));
 }
 
+TEST_F(FactsTest, ACurrentFolderThatIsGoneIsNoWorkspace) {
+  FactQuery query;
+  const auto facts = gather(SettingsBuilder().build(), query);
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().kind, FailureKind::invalid_request);
+  EXPECT_THAT(facts.error().message, HasSubstr("current folder does not exist"));
+  EXPECT_FALSE(gather(SettingsBuilder().set("workspace.path", "b").build(), query));
+  query.workspace = root_;
+  EXPECT_TRUE(gather(SettingsBuilder().build(), query)) << "a workspace of its own needs no current folder";
+}
+
 TEST_F(FactsTest, AWorkspaceThatIsNotUtf8IsRefused) {
   folder("\xff");
   link("link", "\xff");
@@ -244,6 +348,67 @@ TEST_F(FactsTest, AnotherHomeInTheEnvironmentIsNoticed) {
   query.process_cwd = "/";
   query.environment = {{"HOME", path("home")}};
   EXPECT_EQ(gather(SettingsBuilder().build(), query)->environment_home, path("home"));
+}
+
+TEST_F(FactsTest, WhatACommandMayWriteIsNoToolchain) {
+  for (const char* folder : {"home/ws/.venv", "home/granted/.venv", "home/other/.venv"}) {
+    this->folder(std::string(folder) + "/bin");
+    link(std::string(folder) + "/bin/x", path("home/Documents/bin/x"));
+  }
+  program("home/Documents/bin/x");
+  FactQuery query;
+  query.workspace = path("home/ws");
+  query.process_cwd = "/";
+  SettingsBuilder settings;
+  settings.set("filesystem.allow_write", {"../granted"});
+  query.environment = {{"HOME", path("home")},
+                       {"PATH", path("home/ws/.venv/bin") + ":" + path("home/granted/.venv/bin")}};
+  EXPECT_THAT(gather(settings.build(), query)->toolchain_paths, IsEmpty());
+  query.environment["PATH"] += ":" + path("home/other/.venv/bin");
+  EXPECT_THAT(gather(settings.build(), query)->toolchain_paths,
+              ::testing::UnorderedElementsAre(path("home/other/.venv/bin"), path("home/Documents/bin/x")));
+}
+
+TEST_F(FactsTest, HomesOfOtherPeopleAreKnown) {
+  folder("data/anna");
+  folder("data/own");
+  folder("data/service");
+  folder("data/nologin");
+  link("data/ben", "anna");
+  std::ofstream(path("passwd")) << fmt::format(
+      "root:x:0:0::/root:/bin/bash\n"
+      "# a comment\n"
+      "service:x:120:120::{0}/data/service:/bin/sh\n"
+      "broken line\n"
+      "anna:x:1000:1000::{0}/data/anna:/bin/bash\n"
+      "ben:x:1001:1001::{0}/data/ben:/bin/bash\n"
+      "own:x:1002:1002::{0}/data/own:/bin/bash\n"
+      "mail:x:1003:1003::{0}/data/nologin:/usr/sbin/nologin\n"
+      "gone:x:1004:1004::{0}/data/gone:/bin/bash\n"
+      "nobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
+      "relative:x:1005:1005::data:/bin/bash\n",
+      root_);
+  FactQuery query;
+  query.process_cwd = root_;
+  query.accounts = path("passwd");
+  query.environment = {{"HOME", path("data/own")}};
+  const auto facts = gather(SettingsBuilder().build(), query);
+  ASSERT_TRUE(facts);
+  EXPECT_THAT(facts->other_homes, ElementsAre(path("data/anna")));
+  EXPECT_EQ(facts->path(path("data/anna")).kind, FileKind::folder);
+  EXPECT_THAT(account_homes("/nowhere"), IsEmpty());
+}
+
+TEST_F(FactsTest, LinksOnTheWayToOwnFilesAreKnown) {
+  file("tools/bwrap");
+  link("ws/bwrap", "../tools/bwrap");
+  FactQuery query;
+  query.process_cwd = path("ws");
+  query.own_paths = {path("ws/bwrap")};
+  const auto facts = gather(SettingsBuilder().build(), query);
+  ASSERT_TRUE(facts);
+  EXPECT_THAT(facts->own_paths, ElementsAre(path("tools/bwrap")));
+  EXPECT_THAT(facts->own_links, ElementsAre(path("ws/bwrap")));
 }
 
 TEST_F(FactsTest, RealFactsMakeARealPlan) {

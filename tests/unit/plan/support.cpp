@@ -139,10 +139,11 @@ Facts FakeMachine::look(const settings::Settings& settings, const std::vector<st
        {"filesystem.allow_write", "filesystem.deny_write", "filesystem.allow_read", "filesystem.deny_read"}) {
     for (const std::string& path : list_setting(settings, list)) ask(expand_path(path, base, facts.home));
   }
-  for (const auto* paths :
-       {&facts.toolchain_paths, &facts.credential_paths, &facts.own_paths, &facts.own_private_paths}) {
+  for (const auto* paths : {&facts.toolchain_paths, &facts.credential_paths, &facts.own_paths, &facts.own_private_paths,
+                            &facts.other_homes}) {
     for (const std::string& path : *paths) ask(path);
   }
+  for (const std::string& link : facts.own_links) ask(parent_of(link));
   ask(facts.home);
   if (!facts.environment_home.empty()) ask(facts.environment_home);
   for (const std::string& path : also) ask(expand_path(path, base, facts.home));

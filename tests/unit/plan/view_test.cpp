@@ -177,9 +177,32 @@ TEST_F(HomeModes, AToolFolderThatIsALinkIsFoundUnderItsName) {
   EXPECT_THAT(shape(view()), Contains("/home/u/.pyenv=ro</data/pyenv"));
 }
 
+TEST_F(HomeModes, WhatIsHiddenIsHiddenUnderALinksNameToo) {
+  machine().link("/home/u/.pyenv", "/data/pyenv").folder("/data/pyenv/bin").folder("/data/pyenv/private");
+  machine().file("/data/pyenv/etc/npmrc").link("/home/u/.nvm2", "/data/denied").folder("/data/denied/bin");
+  machine().facts.toolchain_paths = {"/home/u/.pyenv", "/home/u/.nvm2"};
+  machine().facts.credential_paths = {"/data/pyenv/etc/npmrc"};
+  deny_read({"/data/pyenv/private", "/data/denied"});
+  const View result = view();
+  EXPECT_EQ(at(result, "/home/u/.pyenv/bin/x"), Access::ro);
+  EXPECT_THAT(shape(result), Contains("/home/u/.pyenv/etc/npmrc=masked"));
+  EXPECT_THAT(shape(result), Contains("/home/u/.pyenv/private=hidden"));
+  EXPECT_THAT(shape(result), Not(Contains(HasSubstr(".nvm2"))));
+}
+
 TEST_F(HomeModes, AnotherFolderInHOMEIsHidden) {
   machine().folder("/data/ci/.aws").facts.environment_home = "/data/ci";
   EXPECT_EQ(at(view(), "/data/ci/.aws/credentials"), Access::hidden);
+}
+
+TEST_F(HomeModes, HomesOfOtherAccountsAreHidden) {
+  machine().folder("/data/anna/.ssh").folder("/usr/anna").folder("/data/anna/shared");
+  machine().facts.other_homes = {"/data/anna", "/usr/anna", "/home"};
+  EXPECT_EQ(at(view(), "/data/anna/.ssh/id"), Access::hidden);
+  EXPECT_EQ(at(view(), "/usr/anna/x"), Access::ro) << "programs need what is there";
+  EXPECT_EQ(at(view(), "/home/u/x"), Access::private_) << "it holds the user's own";
+  allow_read({"/data/anna/shared"});
+  EXPECT_EQ(at(view(), "/data/anna/shared/x"), Access::ro);
 }
 
 // ---- rows of the conformance table -------------------------------------------------------------
@@ -403,6 +426,24 @@ TEST_F(ViewTest, W69_ALinkOutsideWritableFolders) {
   EXPECT_THAT(shape(view()), Not(Contains(HasSubstr("/srv/LINK")))) << "seen through the read-only system";
 }
 
+TEST_F(ViewTest, WhatIsDeniedIsDeniedUnderALinksNameToo) {
+  machine().link("/home/u/share", "/data/share").folder("/data/share/secret").file("/data/share/open");
+  allow_read({"/home/u/share"}).deny_read({"/data/share/secret"});
+  EXPECT_EQ(at(view(), "/home/u/share/open"), Access::ro);
+  EXPECT_EQ(at(view(), "/home/u/share/secret/x"), Access::hidden);
+}
+
+TEST_F(ViewTest, WhatIsNotWritableIsNotWritableUnderALinksNameEither) {
+  machine().link("/home/u/share", "/data/share").folder("/data/share/kept").folder("/data/share/own");
+  machine().facts.own_paths = {"/data/share/own"};
+  allow_write({"/home/u/share"}).deny_write({"/data/share/kept"});
+  EXPECT_EQ(at(view(), "/home/u/share/x"), Access::rw);
+  EXPECT_EQ(at(view(), "/home/u/share/kept/x"), Access::ro);
+  EXPECT_EQ(at(view(), "/home/u/share/own/x"), Access::ro);
+  deny_write({"/data"});
+  EXPECT_EQ(at(view(), "/home/u/share/x"), Access::ro);
+}
+
 // ---- own files -------------------------------------------------------------------------------
 
 class OwnFiles : public ViewTest {
@@ -426,6 +467,18 @@ TEST_F(OwnFiles, StayOutOfReachWhateverIsAllowed) {
     const Access state = at(result, "/home/u/.local/state/exechost/ledger");
     EXPECT_TRUE(state == Access::hidden || state == Access::private_) << list;
   }
+}
+
+TEST_F(OwnFiles, NoLinkToThemIsReplaced) {
+  machine().folder("/opt/x/lib").link("/opt/x/lib/own.so", "own.so.1").file("/opt/x/lib/own.so.1");
+  machine().facts.own_paths = {"/opt/x/lib/own.so.1"};
+  machine().facts.own_links = {"/opt/x/lib/own.so"};
+  allow_write({"/opt/x"});
+  EXPECT_EQ(at(view(), "/opt/x/other"), Access::rw);
+  EXPECT_EQ(at(view(), "/opt/x/lib/own.so"), Access::ro);
+  EXPECT_EQ(at(view(), "/opt/x/lib/own.so.2"), Access::ro) << "a link of the name could lead to it";
+  machine().facts.own_links = {"/home/u/ws/own.so"};
+  EXPECT_EQ(failure().kind, FailureKind::invalid_request);
 }
 
 TEST_F(OwnFiles, ArePinnedInAWritableHome) {

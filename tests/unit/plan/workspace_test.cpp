@@ -25,6 +25,11 @@ class RefusedWorkspace : public ::testing::TestWithParam<Refused> {
         .folder("/proc/1")
         .folder("/sys/kernel")
         .folder("/dev/pts");
+    for (const char* system : {"/usr/local/bin", "/usr/src/x", "/etc/ssh", "/etc/cron.d", "/boot/efi", "/lib64/x",
+                               "/run/systemd", "/var/lib/dpkg/info", "/var/lib/postgresql", "/var/spool/cron/crontabs",
+                               "/var/cache/apt", "/var/log/journal"})
+      planned.machine.folder(system);
+    planned.machine.link("/sbin", "usr/sbin").folder("/usr/sbin").link("/home/u/cron", "/etc/cron.d");
     planned.machine.folder("/data/homes/u2")
         .folder("/home/u/.config/exechost/plugins")
         .folder("/home/u/.local/state/exechost/log");
@@ -80,14 +85,28 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"OwnSettings", "/home/u/.config/exechost", "ExecHost's own", false},
         Refused{"BelowOwnSettings", "/home/u/.config/exechost/plugins", "ExecHost's own", false},
         Refused{"BelowOwnState", "/home/u/.local/state/exechost/log", "ExecHost's own", false},
-        Refused{"Proc", "/proc/1", "/proc", false}, Refused{"Sys", "/sys/kernel", "/sys", false},
-        Refused{"Dev", "/dev/pts", "/dev", false}, Refused{"Missing", "/srv/none", "does not exist", false},
+        Refused{"Bin", "/bin", "of the system", true}, Refused{"Sbin", "/sbin", "of the system", true},
+        Refused{"Lib", "/lib", "of the system", true}, Refused{"BelowLib64", "/lib64/x", "of the system", true},
+        Refused{"UsrLocalBin", "/usr/local/bin", "of the system", true},
+        Refused{"UsrSrc", "/usr/src/x", "of the system", true}, Refused{"EtcSsh", "/etc/ssh", "of the system", true},
+        Refused{"EtcCron", "/etc/cron.d", "of the system", true},
+        Refused{"EtcThroughALink", "/home/u/cron", "of the system", true},
+        Refused{"Boot", "/boot/efi", "of the system", true}, Refused{"Run", "/run/systemd", "of the system", true},
+        Refused{"VarLib", "/var/lib", "of the system", true},
+        Refused{"AService", "/var/lib/postgresql", "of the system", true},
+        Refused{"Packages", "/var/lib/dpkg/info", "of the system", true},
+        Refused{"VarSpool", "/var/spool", "of the system", true},
+        Refused{"Crontabs", "/var/spool/cron/crontabs", "of the system", true},
+        Refused{"VarCache", "/var/cache/apt", "of the system", true},
+        Refused{"VarLog", "/var/log/journal", "of the system", true}, Refused{"Proc", "/proc/1", "/proc", false},
+        Refused{"Sys", "/sys/kernel", "/sys", false}, Refused{"Dev", "/dev/pts", "/dev", false},
+        Refused{"Missing", "/srv/none", "does not exist", false},
         Refused{"AFile", "/home/u/file", "not a folder", false}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Workspace, OrdinaryFoldersAreAccepted) {
-  for (const char* path :
-       {"/home/u/ws", "/srv/project", "/tmp/build", "/var/tmp/x", "/dev/shm/x", "/run/x", "/root/project"}) {
+  for (const char* path : {"/home/u/ws", "/srv/project", "/tmp/build", "/var/tmp/x", "/dev/shm/x", "/run/user/1000/x",
+                           "/root/project", "/opt/x", "/var/www", "/usr2/x", "/var/lib/jenkins/job"}) {
     Planned planned;
     planned.machine.folder(path);
     planned.machine.facts.workspace = path;
@@ -97,6 +116,18 @@ TEST(Workspace, OrdinaryFoldersAreAccepted) {
     ASSERT_NE(plan->view.deciding(path), nullptr);
     EXPECT_EQ(plan->view.deciding(std::string(path) + "/new")->access, Access::rw) << path;
     EXPECT_EQ(plan->cwd, path);
+  }
+}
+
+TEST(Workspace, HomesOfOtherAccountsAreNone) {
+  for (const char* path : {"/data/homes/anna", "/data/homes"}) {
+    Planned planned;
+    planned.machine.folder("/data/homes/anna/x");
+    planned.machine.facts.other_homes = {"/data/homes/anna"};
+    planned.machine.facts.workspace = path;
+    const auto plan = planned.plan();
+    ASSERT_FALSE(plan) << path;
+    EXPECT_THAT(plan.error().message, HasSubstr("home folder"));
   }
 }
 

@@ -81,6 +81,37 @@ TEST_F(Files, WritableByOthersIsRefused) {
   }
 }
 
+TEST_F(Files, AFolderThatOthersWriteIsRefused) {
+  for (const char* name : {"system/settings.json", "user/settings.json", "system/managed.json"}) {
+    const fs::path path = write(name, "{}");
+    for (const mode_t mode : {0777, 0757, 0703, 01777}) {
+      ASSERT_EQ(::chmod(path.parent_path().c_str(), mode), 0);
+      EXPECT_THAT(failure(), HasSubstr(path.parent_path().string() + ": the folder of a settings file must not be"))
+          << name << " " << mode;
+    }
+    ASSERT_EQ(::chmod(path.parent_path().c_str(), 0775), 0);
+    EXPECT_EQ(failure(), "") << "a group is taken as the user's own";
+    fs::remove(path);
+  }
+  write("project/.exechost.json", "{}");
+  ASSERT_EQ(::chmod((root_ / "project").c_str(), 0777), 0);
+  EXPECT_EQ(failure(), "") << "a project's file can only narrow";
+}
+
+TEST_F(Files, WhatIsManagedCouldHaveBeenTakenAway) {
+  ASSERT_EQ(::chmod((root_ / "user").c_str(), 0777), 0);
+  EXPECT_EQ(failure(), "") << "nothing is read from it";
+  ASSERT_EQ(::chmod((root_ / "system").c_str(), 0777), 0);
+  EXPECT_THAT(failure(), HasSubstr("must not be writable by others; its mode is 0777"));
+}
+
+TEST_F(Files, AFolderOfSomebodyElseIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder to somebody else";
+  write("user/settings.json", "{}");
+  ASSERT_EQ(::chown((root_ / "user").c_str(), 12345, 12345), 0);
+  EXPECT_THAT(failure(), HasSubstr("the folder of a settings file must belong to root or to user 0"));
+}
+
 TEST_F(Files, OfSomebodyElseIsRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to somebody else";
   const fs::path path = write("user/settings.json", "{}");
