@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <new>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,11 @@ struct exechost_request {
 
 struct exechost_execution {
   exechost::Execution execution;
+};
+
+struct exechost_question {
+  std::string json;
+  std::stop_token withdrawn;
 };
 
 namespace exechost::c_api {

@@ -1,3 +1,4 @@
+#include "core/c_api/approver.hpp"
 #include "core/c_api/handles.hpp"
 #include "core/c_api/host_options.hpp"
 
@@ -19,12 +20,18 @@ char* text_or_failure(const Result<std::string>& text, exechost_failure** failur
 const char* exechost_version() { return EXECHOST_VERSION; }
 
 exechost_host* exechost_host_create(const char* options, size_t size, exechost_failure** failure) {
+  return exechost_host_create_with_approver(options, size, nullptr, nullptr, failure);
+}
+
+exechost_host* exechost_host_create_with_approver(const char* options, size_t size, exechost_approver approver,
+                                                  void* user, exechost_failure** failure) {
   return c::guarded<exechost_host*>(nullptr, [&]() -> exechost_host* {
     auto parsed = c::parse_host_options(options == nullptr ? std::string_view() : std::string_view(options, size));
     if (!parsed) {
       c::report(failure, parsed.error());
       return nullptr;
     }
+    parsed->approver = c::make_approver(approver, user);
     return new exechost_host{exechost::ExecHost(std::move(*parsed))};
   });
 }

@@ -178,10 +178,6 @@ Result<Facts> gather(const settings::Settings& settings, const FactQuery& query)
 
   // Folders between a writable one and something in it: they get entries of their own when that is
   // protected, and have to be known as well as it is.
-  std::vector<std::string> writable{base};
-  for (const std::string& path : list_setting(settings, "filesystem.allow_write")) {
-    writable.push_back(ask(expand_path(path, base, facts.home)).landing);
-  }
   for (const std::string& folder : folders_between(writable, facts.paths)) look(folder);
   return facts;
 }

@@ -51,6 +51,7 @@ typedef struct exechost_request exechost_request;
 typedef struct exechost_execution exechost_execution;
 typedef struct exechost_result exechost_result;
 typedef struct exechost_failure exechost_failure;
+typedef struct exechost_question exechost_question;
 
 /* How a request ended. */
 enum exechost_status {
@@ -83,6 +84,19 @@ enum exechost_stream { EXECHOST_STDOUT = 1, EXECHOST_STDERR = 2 };
 /* Bytes of one of the command's streams, valid during the call only. Called on the host's own thread:
  * must not block. Calls for one execution never overlap. */
 typedef void (*exechost_output_callback)(void* user, enum exechost_stream stream, const char* data, size_t size);
+
+/* What a person may answer to a question (docs/admission.md). Anything else counts as NO_ROUTE. */
+enum exechost_answer {
+  EXECHOST_ANSWER_ONCE = 0,    /* this time */
+  EXECHOST_ANSWER_SESSION = 1, /* this time, and the same command in the same place as long as the host lives */
+  EXECHOST_ANSWER_DENY = 2,
+  EXECHOST_ANSWER_NO_ROUTE = 3 /* nobody could be asked */
+};
+
+/* Asks a person. Called on a thread of the host's own, one question at a time; may wait as long as it
+ * takes, but has to return soon once exechost_question_withdrawn says 1. The question is valid during
+ * the call. Must not destroy the host. */
+typedef enum exechost_answer (*exechost_approver)(void* user, const exechost_question* question);
 
 /* ---- library ---------------------------------------------------------------------------------- */
 
@@ -118,6 +132,15 @@ EXECHOST_C_API void exechost_failure_destroy(exechost_failure* failure);
  * are read at each request; what is wrong with them is that request's failure.)
  */
 EXECHOST_C_API exechost_host* exechost_host_create(const char* options, size_t size, exechost_failure** failure);
+/* The same with somebody to ask. */
+EXECHOST_C_API exechost_host* exechost_host_create_with_approver(const char* options, size_t size,
+                                                                 exechost_approver approver, void* user,
+                                                                 exechost_failure** failure);
+/* The question as a JSON object: "tier", "backend", "argv", "command" (argv as one line), "cwd",
+ * "isolation_lost" (a list), "why". Not escaped for a terminal. */
+EXECHOST_C_API const char* exechost_question_json(const exechost_question* question, size_t* size);
+/* 1 when an answer is of no use any more: the command was cancelled, or its deadline has passed. */
+EXECHOST_C_API int exechost_question_withdrawn(const exechost_question* question);
 /* Cancels what still runs and waits until nothing of it is left. Executions may be destroyed later. */
 EXECHOST_C_API void exechost_host_destroy(exechost_host* host);
 

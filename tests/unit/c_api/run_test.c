@@ -165,6 +165,42 @@ static void plans_and_backends_are_shown(exechost_host* host) {
   exechost_request_destroy(request);
 }
 
+struct asked {
+  int times;
+  enum exechost_answer answer;
+};
+
+static enum exechost_answer answer(void* user, const exechost_question* question) {
+  struct asked* asked = user;
+  ++asked->times;
+  CHECK(exechost_question_withdrawn(question) == 0);
+  size_t size = 0;
+  const char* json = exechost_question_json(question, &size);
+  CHECK(size == strlen(json) && strstr(json, "\"node\"") != NULL && strstr(json, "echo asked") != NULL);
+  return asked->answer;
+}
+
+static void a_person_is_asked(const char* options) {
+  struct asked asked = {0, EXECHOST_ANSWER_DENY};
+  exechost_host* host = exechost_host_create_with_approver(options, strlen(options), answer, &asked, NULL);
+  exechost_request* request = exechost_request_create();
+  add(request, "echo");
+  add(request, "asked");
+  const char settings[] = "{\"tier\":\"node\"}";
+  CHECK(exechost_request_set_settings(request, settings, sizeof settings - 1) == 0);
+  exechost_result* result = exechost_run(host, request);
+  CHECK(exechost_result_status(result) == EXECHOST_FAILED);
+  CHECK(exechost_failure_kind(exechost_result_failure(result)) == EXECHOST_DENIED);
+  exechost_result_destroy(result);
+  asked.answer = EXECHOST_ANSWER_ONCE;
+  result = exechost_run(host, request);
+  CHECK(exechost_result_status(result) == EXECHOST_EXITED && exechost_result_exit_code(result) == 0);
+  CHECK(asked.times == 2);
+  exechost_result_destroy(result);
+  exechost_request_destroy(request);
+  exechost_host_destroy(host);
+}
+
 /* Arguments: the host's options as JSON. */
 int main(int argc, char** argv) {
   CHECK(argc == 2);
@@ -179,6 +215,7 @@ int main(int argc, char** argv) {
   what_is_wrong_is_told(host);
   plans_and_backends_are_shown(host);
   exechost_host_destroy(host);
+  a_person_is_asked(argv[1]);
   exechost_host_destroy(NULL);
   return 0;
 }
