@@ -9,6 +9,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/unique_fd.hpp"
+#include "core/execution/pipes.hpp"
 
 namespace exechost::host {
 namespace {

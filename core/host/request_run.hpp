@@ -19,6 +19,7 @@
 #include "core/execution/execution.hpp"
 #include "core/host/execution_state.hpp"
 #include "core/host/planner.hpp"
+#include "core/keeper/worker_pool.hpp"
 #include "core/plan/plan.hpp"
 #include "exechost/exec_result.hpp"
 #include "exechost/request.hpp"
