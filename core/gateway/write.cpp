@@ -162,11 +162,9 @@ Result<void> take_over(std::string_view path, int fd, const struct stat& old, co
   return {};
 }
 
-}  // namespace
-
-Result<void> write_file(const Gateway::Parts& parts, std::string_view path, std::string_view bytes,
+// EEXIST: another file has come into being where a new one was to be.
+Result<void> write_once(const Gateway::Parts& parts, std::string_view path, std::string_view bytes,
                         const WriteOptions& options, const Patience& patience) {
-  if (auto valid = check_request(parts.policy.limits, path, bytes, options); !valid) return valid;
   auto target = find_target(parts, path, options, patience);
   if (!target) return unexpected(target.error());
   if (auto allowed = check_policy(parts, path, *target, patience); !allowed) return allowed;
@@ -187,6 +185,17 @@ Result<void> write_file(const Gateway::Parts& parts, std::string_view path, std:
     return unexpected(from_errno(path, "chmod", errno));
   }
   return replacement->commit_new(target->name);
+}
+
+}  // namespace
+
+Result<void> write_file(const Gateway::Parts& parts, std::string_view path, std::string_view bytes,
+                        const WriteOptions& options, const Patience& patience) {
+  if (auto valid = check_request(parts.policy.limits, path, bytes, options); !valid) return valid;
+  for (int i = 1;; ++i) {
+    auto written = write_once(parts, path, bytes, options, patience);
+    if (written || written.error().error_number != EEXIST || !options.replace || i == kTries) return written;
+  }
 }
 
 }  // namespace exechost::gateway

@@ -60,6 +60,7 @@ GatewayRun::GatewayRun(Reactor& reactor, keeper::WorkerPool& workers, GatewaySpe
 
 void GatewayRun::start(std::function<void(ExecResult)> done) {
   done_ = std::move(done);
+  self_ = shared_from_this();
   phases_.begin(Phase::run);
   auto streams = execution::CommandStreams::create(reactor_.context(), spec_.streams);
   if (!streams) {
@@ -168,7 +169,7 @@ void GatewayRun::finish() {
   phases_.end();
   result_.phase_times = phases_.times();
   // Not from inside a stream's own handler, which this would destroy.
-  reactor_.post([self = shared_from_this(), done = std::exchange(done_, nullptr)] { done(std::move(self->result_)); });
+  reactor_.post([self = std::move(self_), done = std::exchange(done_, nullptr)] { done(std::move(self->result_)); });
 }
 
 }  // namespace exechost::host

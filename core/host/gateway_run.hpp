@@ -56,6 +56,7 @@ class GatewayRun : public std::enable_shared_from_this<GatewayRun> {
   bool operation_over_ = false;
   ExecResult result_;
   std::function<void(ExecResult)> done_;
+  std::shared_ptr<GatewayRun> self_;  // until it has finished: what it waits for knows it weakly only
 };
 
 }  // namespace exechost::host

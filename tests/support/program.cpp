@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -123,6 +124,8 @@ Program::Program(const ProgramOptions& options) : terminal_(options.terminal), i
     if (options.as && !become(*options.as)) _exit(122);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (chdir(options.cwd.c_str()) != 0) _exit(123);
+    // Whatever the test runner left open is not the program's.
+    ::syscall(SYS_close_range, 3U, ~0U, static_cast<unsigned>(CLOSE_RANGE_CLOEXEC));
     execve(argv_pointers[0], argv_pointers.data(), env_pointers.data());
     _exit(120);
   }

@@ -90,7 +90,7 @@ TEST_P(GatewayRuns, AReaderThatGoesEndsIt) {
 
 TEST_P(GatewayRuns, LongOutputIsCutAndCounted) {
   scene_->file("ws/long", std::string(3UL * 1024 * 1024, 'x'));
-  const json result = json::parse(gateway({"cat", "long"}, {"--json", "--set", "resources.output_cap=4096"}).out);
+  const json result = json::parse(gateway({"cat", "long"}, {"--json", "--set", R"(resources.output_cap="4KiB")"}).out);
   EXPECT_EQ(result.at("stdout_bytes"), 3 * 1024 * 1024);
   EXPECT_EQ(result.at("truncated"), true);
 }

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "core/base/base64.hpp"
+#include "core/gateway/statement.hpp"
 #include "tests/unit/plan/support.hpp"
 
 namespace exechost::plan::testing {
@@ -66,14 +67,24 @@ TEST(Command, MustBeExactlyOneAndUsable) {
 
 // ---- tier and candidates ------------------------------------------------------------------------
 
-TEST(Tier, TheGatewayIsUnsupportedForNow) {
+TEST(Tier, TheGatewayIsAPlaceOfItsOwnWithTheSandboxsFiles) {
   Planned planned;
   planned.settings.set("tier", "gateway");
+  EXPECT_EQ(planned.plan().error().kind, FailureKind::unavailable) << "nothing stands in for it";
+  BackendFacts inside;
+  inside.id = kGatewayBackend;
+  inside.statement = gateway::statement();
+  inside.probe = gateway::probe();
+  planned.backends = {inside};
   const auto plan = planned.plan();
-  ASSERT_FALSE(plan);
-  EXPECT_EQ(plan.error().kind, FailureKind::unsupported);
-  EXPECT_THAT(plan.error().message, HasSubstr("gateway"));
-  EXPECT_FALSE(plan.error().hint.empty());
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->tier, "gateway");
+  EXPECT_EQ(plan->backend, kGatewayBackend);
+  EXPECT_TRUE(plan->confinement.none);
+  EXPECT_FALSE(plan->view.entries.empty());
+  EXPECT_EQ(plan->guest, GuestEntry::none);
+  planned.request.tty = true;
+  EXPECT_EQ(planned.plan().error().kind, FailureKind::unsupported) << "there is no terminal in it";
 }
 
 struct Unusable {
