@@ -12,6 +12,9 @@ namespace {
 
 namespace sdk = exechost::sdk;
 
+constexpr const char* kCapabilities[] = {"files",        "processes", "syscalls", "users",
+                                         "network.none", "stdin",     "signals",  "tree_kill"};
+
 class NoopExecution final : public sdk::Execution {
  public:
   int event_fd() override { return ready_.get(); }
@@ -47,11 +50,12 @@ class NoopBackend final : public sdk::Backend {
   }
 
   sdk::Outcome<std::string> probe(const sdk::Call& /*call*/) override {
-    return std::string(R"({"ready":true,"capabilities":{
-      "network.none":{"grade":"kernel","evidence":"nothing runs"},
-      "stdin":{"grade":"kernel","evidence":"nothing runs"},
-      "signals":{"grade":"kernel","evidence":"nothing runs"},
-      "tree_kill":{"grade":"kernel","evidence":"nothing runs"}}})");
+    std::string capabilities;
+    for (const char* name : kCapabilities) {
+      if (!capabilities.empty()) capabilities += ',';
+      capabilities += '"' + std::string(name) + R"(":{"grade":"kernel","evidence":"nothing runs"})";
+    }
+    return R"({"ready":true,"capabilities":{)" + capabilities + "}}";
   }
 
   sdk::Outcome<sdk::Opened> open(std::string_view /*document*/, const sdk::Call& /*call*/) override {

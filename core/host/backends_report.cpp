@@ -21,7 +21,7 @@ Result<std::vector<BackendInspection>> look_at_backends(HostCore& core, const Re
     if (found.manifest) inspection.statement = found.manifest->statement;
     if (probe && !found.problem) {
       asked.push_back(backends.size());
-      choices.push_back(plugin_choice(resolved->settings, found.id, found.library));
+      choices.push_back(plugin_choice(*resolved->settings, found.id, found.library));
     }
     backends.push_back(std::move(inspection));
   }

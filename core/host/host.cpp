@@ -76,7 +76,8 @@ struct ExecHost::Impl {
   }
 
   Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared) {
-    auto plan = plan::make_plan({request, prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask()});
+    auto plan =
+        plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask()});
     if (plan && plan->tier == "gateway") {
       if (auto known = gateway::check_command(plan->argv); !known) return unexpected(known.error());
     }
@@ -93,7 +94,7 @@ struct ExecHost::Impl {
     if (!prepared) return unexpected(prepared.error());
     auto plan = plan_of(request, *prepared);
     if (!plan) return unexpected(plan.error());
-    auto decision = core.gate().decide(*plan, admission::rules_from(prepared->settings));
+    auto decision = core.gate().decide(*plan, admission::rules_from(*prepared->settings));
     if (auto refused = admission::refused_without_asking(*plan, decision, true)) return unexpected(*refused);
     return Explained{std::move(*plan), std::move(decision)};
   }
@@ -110,7 +111,7 @@ struct ExecHost::Impl {
     if (!prepared) return unexpected(prepared.error());
     auto plan = plan_of(request, *prepared);
     if (!plan) return unexpected(plan.error());
-    admission::Rules rules = admission::rules_from(prepared->settings);
+    admission::Rules rules = admission::rules_from(*prepared->settings);
     const auto decision = core.gate().decide(*plan, rules);
     if (auto refused = admission::refused_without_asking(*plan, decision, core.gate().can_ask()))
       return unexpected(*refused);
@@ -190,7 +191,7 @@ Result<gateway::Gateway> ExecHost::gateway(Request request) {
   if (!prepared) return unexpected(prepared.error());
   const auto plan = impl_->plan_of(request, *prepared);
   if (!plan) return unexpected(plan.error());
-  return gateway::Gateway::open(gateway::make_policy(*plan, prepared->settings, prepared->facts));
+  return gateway::Gateway::open(gateway::make_policy(*plan, *prepared->settings, prepared->facts));
 }
 
 Result<std::string> ExecHost::explain_json(const Request& request) {

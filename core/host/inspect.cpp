@@ -16,7 +16,7 @@ Result<settings::Settings> inspect_settings(const HostOptions& options, const Re
   HostCore core(options);
   auto resolved = core.planner().resolve(request);
   if (!resolved) return unexpected(resolved.error());
-  return std::move(resolved->settings);
+  return *resolved->settings;
 }
 
 settings::Locations inspect_locations(const HostOptions& options, const Request& request) {

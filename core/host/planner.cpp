@@ -49,14 +49,6 @@ std::vector<std::string> all_folders(const Context& context, const std::vector<s
   return folders;
 }
 
-std::vector<settings::PluginSettings> schemas_of(const PluginCatalog::List& plugins) {
-  std::vector<settings::PluginSettings> schemas;
-  for (const plugin::Found& found : *plugins) {
-    if (found.manifest && !found.problem) schemas.push_back({found.id, found.manifest->settings_schema});
-  }
-  return schemas;
-}
-
 // Programs that backends are told to start (bwrap itself): whoever changes one of them decides how
 // the next command is isolated.
 std::vector<std::string> backend_programs(const settings::Settings& settings, const PluginCatalog::List& plugins) {
@@ -121,11 +113,10 @@ Result<Resolved> Planner::resolve(const Request& request) const {
     sources.files = std::move(*files);
     Resolved resolved;
     resolved.plugins = catalog_.find(all_folders(context_, named_plugin_folders(sources)));
-    sources.plugins = schemas_of(resolved.plugins);
-    auto settled = settings::resolve(sources);
+    auto settled = settings_.resolve(sources, resolved.plugins);
     if (!settled) return unexpected(settled.error());
     resolved.settings = std::move(*settled);
-    const json& workspace = resolved.settings.at("workspace.path");
+    const json& workspace = resolved.settings->at("workspace.path");
     const bool elsewhere = workspace.is_string() && workspace != "" && workspace != where.project_dir;
     if (round > 0 || !elsewhere) return resolved;
     where.project_dir = workspace.get<std::string>();
@@ -133,7 +124,7 @@ Result<Resolved> Planner::resolve(const Request& request) const {
 }
 
 std::vector<plan::BackendFacts> Planner::backend_facts(const Resolved& resolved) const {
-  if (resolved.settings.at("tier") == "gateway") {
+  if (resolved.settings->at("tier") == "gateway") {
     plan::BackendFacts inside;
     inside.id = plan::kGatewayBackend;
     inside.statement = gateway::statement();
@@ -144,12 +135,12 @@ std::vector<plan::BackendFacts> Planner::backend_facts(const Resolved& resolved)
   std::vector<std::size_t> asked;
   std::vector<keeper::PluginChoice> choices;
   const std::string local(plan::kLocalBackend);
-  if (is_candidate(resolved.settings, local)) {
+  if (is_candidate(*resolved.settings, local)) {
     plan::BackendFacts facts;
     facts.id = local;
     facts.statement = node::statement();
     asked.push_back(backends.size());
-    choices.push_back(plugin_choice(resolved.settings, local, {}));
+    choices.push_back(plugin_choice(*resolved.settings, local, {}));
     backends.push_back(std::move(facts));
   }
   for (const plugin::Found& found : *resolved.plugins) {
@@ -160,9 +151,9 @@ std::vector<plan::BackendFacts> Planner::backend_facts(const Resolved& resolved)
     facts.library_sha256 = found.sha256;
     facts.unusable = found.problem;
     if (found.manifest) facts.statement = found.manifest->statement;
-    if (!facts.unusable && is_candidate(resolved.settings, found.id)) {
+    if (!facts.unusable && is_candidate(*resolved.settings, found.id)) {
       asked.push_back(backends.size());
-      choices.push_back(plugin_choice(resolved.settings, found.id, found.library));
+      choices.push_back(plugin_choice(*resolved.settings, found.id, found.library));
     }
     backends.push_back(std::move(facts));
   }
@@ -189,13 +180,13 @@ Result<Prepared> Planner::prepare(const Request& request) const {
   query.process_cwd_inode = context_.process_cwd_inode;
   query.cwd = request.cwd;
   query.own_paths = context_.own_paths();
-  for (const std::string& folder : text_list(resolved->settings.at("plugins.directories")))
+  for (const std::string& folder : text_list(resolved->settings->at("plugins.directories")))
     query.own_paths.push_back(folder);
-  for (std::string& program : backend_programs(resolved->settings, resolved->plugins))
+  for (std::string& program : backend_programs(*resolved->settings, resolved->plugins))
     query.own_paths.push_back(std::move(program));
   query.own_private_paths = context_.own_private_paths();
   query.environment = context_.environment;
-  auto facts = plan::gather(resolved->settings, query);
+  auto facts = plan::gather(*resolved->settings, query);
   if (!facts) return unexpected(facts.error());
   Prepared prepared;
   prepared.backends = backend_facts(*resolved);

@@ -8,6 +8,7 @@
 #include "core/host/context.hpp"
 #include "core/host/plugin_catalog.hpp"
 #include "core/host/probe_cache.hpp"
+#include "core/host/settings_cache.hpp"
 #include "core/plan/facts.hpp"
 #include "core/plan/plan.hpp"
 #include "core/settings/settings.hpp"
@@ -18,13 +19,13 @@ namespace exechost::host {
 
 // The settings of one request, and the plugins they were checked against.
 struct Resolved {
-  settings::Settings settings;
+  std::shared_ptr<const settings::Settings> settings;
   PluginCatalog::List plugins;
 };
 
 // Everything a plan is computed from, but the request itself.
 struct Prepared {
-  settings::Settings settings;
+  std::shared_ptr<const settings::Settings> settings;
   std::vector<plan::BackendFacts> backends;
   plan::Facts facts;
 };
@@ -47,6 +48,7 @@ class Planner {
   const Context& context_;
   PluginCatalog& catalog_;
   ProbeCache& probes_;
+  mutable SettingsCache settings_;
 };
 
 // How the keeper is told which plugin to use.

@@ -140,7 +140,7 @@ void RequestRun::attempt(plan::Plan plan) {
   if (shared->tier == "gateway") return operate(shared);
   execution::RunSpec spec;
   spec.plan = shared;
-  spec.plugin = plugin_choice(context_.prepared.settings, shared->backend, shared->backend_library);
+  spec.plugin = plugin_choice(*context_.prepared.settings, shared->backend, shared->backend_library);
   spec.plugin.settings = shared->backend_settings;
   spec.guest_path = context_.guest_program;
   spec.streams = context_.streams;
@@ -162,7 +162,7 @@ void RequestRun::attempt(plan::Plan plan) {
 void RequestRun::operate(const std::shared_ptr<const plan::Plan>& plan) {
   GatewaySpec spec;
   spec.plan = plan;
-  spec.policy = gateway::make_policy(*plan, context_.prepared.settings, context_.prepared.facts);
+  spec.policy = gateway::make_policy(*plan, *context_.prepared.settings, context_.prepared.facts);
   spec.streams = context_.streams;
   spec.streams.cap_bytes = plan->output.cap_bytes;
   if (plan->output.spill) spec.streams.spill_folder = context_.spill_dir;
@@ -187,7 +187,7 @@ bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, cons
   // plan's to say, and so is every protection that would be lost.
   failed->unusable = *result.failure;
   auto next = plan::make_plan(
-      {context_.request, context_.prepared.settings, backends, context_.prepared.facts, gate_.can_ask()});
+      {context_.request, *context_.prepared.settings, backends, context_.prepared.facts, gate_.can_ask()});
   if (!next || next->backend == plan->backend) return false;
   const auto decision = gate_.decide(*next, context_.rules);
   if (admission::refused_without_asking(*next, decision, gate_.can_ask())) return false;

@@ -54,28 +54,53 @@ std::string with_rest(std::string place, const std::deque<std::string>& rest) {
   return place;
 }
 
-// What is at a path that has no link in it any more. If it has one now, somebody exchanges things while
-// we look: then it is something that nothing can be the same as, and what would show it does not run.
-void identify(const std::string& place, PathFact& fact) {
+// 0, or errno: ELOOP when there is a link anywhere in the path.
+int look_without_links(const std::string& place, struct stat& status) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_NO_SYMLINKS;
-  UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, place.c_str(), &how, sizeof how)));
-  if (!fd && errno == ENOSYS) fd.reset(::open(place.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
+  const UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, place.c_str(), &how, sizeof how)));
+  if (!fd) return errno;
+  return ::fstat(fd.get(), &status) == 0 ? 0 : errno;
+}
+
+void identify(const struct stat& status, PathFact& fact) {
+  fact.kind = kind_of(status.st_mode);
+  fact.device = status.st_dev;
+  fact.inode = status.st_ino;
+}
+
+// What is at a path that had no link in it a moment ago. If it has one now, somebody exchanges things
+// while we look: then it is something that nothing can be the same as, and what would show it does not
+// run.
+void identify_place(const std::string& place, PathFact& fact) {
   struct stat status {};
-  if (fd && ::fstat(fd.get(), &status) == 0) {
-    fact.kind = kind_of(status.st_mode);
-    fact.device = status.st_dev;
-    fact.inode = status.st_ino;
-  } else {
-    fact.kind = FileKind::other;
-    fact.inode = ~std::uint64_t{0};
-  }
+  int error = look_without_links(place, status);
+  if (error == ENOSYS) error = ::lstat(place.c_str(), &status) == 0 ? 0 : errno;
+  if (error == 0) return identify(status, fact);
+  fact.kind = FileKind::other;
+  fact.inode = ~std::uint64_t{0};
+}
+
+// Most paths are what they seem: one look by the kernel says so. Nothing when it takes a closer one.
+std::optional<PathFact> inspect_plain(const std::string& absolute) {
+  if (expand_path(absolute, "/", "/") != absolute) return std::nullopt;
+  PathFact fact;
+  struct stat status {};
+  const int error = look_without_links(absolute, status);
+  // ENOENT: no link on the way to where it ends, either.
+  if (error != 0 && error != ENOENT) return std::nullopt;
+  fact.landing = absolute;
+  if (error == ENOENT) return fact;
+  identify(status, fact);
+  fact.resolved = absolute;
+  return fact;
 }
 
 }  // namespace
 
 PathFact inspect_path(const std::string& absolute) {
+  if (auto plain = inspect_plain(absolute)) return std::move(*plain);
   PathFact fact;
   struct stat status {};
   fact.is_link = ::lstat(absolute.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
@@ -109,7 +134,7 @@ PathFact inspect_path(const std::string& absolute) {
     prepend_components(components, *target);
     if (target->starts_with('/')) place = "/";
   }
-  identify(place, fact);
+  identify_place(place, fact);
   fact.resolved = place;
   fact.landing = place;
   return fact;
