@@ -20,6 +20,15 @@ peers_folder() {
   return 0
 }
 
+# show_figures FILE: puts the tables of a whole run into docs/performance.md.
+show_figures() {
+  local page=$SOURCE_DIR/docs/performance.md
+  awk -v tables="$1" '
+    /<!-- bench: begin -->/ { print; while ((getline line < tables) > 0) print line; skipping = 1; next }
+    /<!-- bench: end -->/ { skipping = 0 }
+    !skipping { print }' "$page" >"$page.new" && mv "$page.new" "$page"
+}
+
 dev_bench() {
   local build peers
   build=$(build_root)/release
@@ -27,6 +36,8 @@ dev_bench() {
   configure release "$build"
   compile "$build" all exechost_bench
   peers=$(peers_folder "$build")
-  "$build/bench/exechost_bench" --peers "$peers" --json "$build/bench/figures.json" "$@"
-  say "every single time is in $build/bench/figures.json"
+  "$build/bench/exechost_bench" --peers "$peers" --json "$build/bench/figures.json" --markdown "$build/bench/figures.md" "$@"
+  say "every single time is in $build/bench/figures.json, the tables in $build/bench/figures.md"
+  [[ $# == 0 ]] && show_figures "$build/bench/figures.md"
+  return 0
 }

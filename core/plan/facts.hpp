@@ -61,7 +61,7 @@ struct FactQuery {
   // Used when settings give no workspace.path (the host puts a request's workspace into the
   // settings, where managed settings can still overrule it). Empty: process_cwd.
   std::string workspace;
-  std::string process_cwd;                     // empty: it is gone
+  std::string process_cwd;               // empty: it is gone
   std::uint64_t process_cwd_device = 0;  // what that was when it was asked for; 0: not known
   std::uint64_t process_cwd_inode = 0;
   std::optional<std::string> cwd;              // of the request

@@ -70,7 +70,7 @@ struct Resources {
 
 struct OutputLimits {
   std::uint64_t cap_bytes = 1024UL * 1024;  // per stream, head and tail together
-  bool spill = false;                     // keep everything in a file of the state folder
+  bool spill = false;                       // keep everything in a file of the state folder
 };
 
 struct NetworkPolicy {
