@@ -45,8 +45,15 @@ TEST_P(Limits, AReaderThatGoesAwayIsNoFailure) {
   EXPECT_EQ(end.err, "0\n");
 }
 
+// A sanitizer needs descriptors of its own.
+#ifdef EXECHOST_SANITIZED
+constexpr const char* kTooFew[] = {"20", "30"};
+#else
+constexpr const char* kTooFew[] = {"4", "5", "8", "12", "20", "30"};
+#endif
+
 TEST_P(Limits, TooFewDescriptorsAreNamed) {
-  for (const char* limit : {"4", "5", "8", "12", "20", "30"}) {
+  for (const char* limit : kTooFew) {
     const ProgramEnd end = by_shell(std::string("ulimit -n ") + limit + "; exec \"$1\" run --quiet -- echo hi");
     EXPECT_FALSE(end.overdue) << limit;
     EXPECT_EQ(end.exit_status(), 125) << limit << ": " << end.err;
