@@ -1,4 +1,5 @@
 // Measures ExecHost beside what it is made of and what it replaces, all in one run.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -37,10 +38,9 @@ Measured run_one(const NamedComparison& named, const Options& options, const Pla
   const int rounds = measured.comparison.rounds > 0 ? measured.comparison.rounds : options.rounds;
   const bool shows_progress = ::isatty(STDERR_FILENO) == 1;
   measured.series = measure(measured.comparison, rounds, [&](int round) {
-    if (shows_progress)
-      std::fprintf(stderr, "\r%s: round %d of %d ", named.name.c_str(), std::max(round, 0) + 1, rounds);
+    if (shows_progress) fmt::print(stderr, "\r{}: round {} of {} ", named.name, std::max(round, 0) + 1, rounds);
   });
-  if (shows_progress) std::fputs("\r\033[K", stderr);
+  if (shows_progress) fmt::print(stderr, "\r\033[K");
   return measured;
 }
 
@@ -55,11 +55,11 @@ int run(const Options& options) {
     if (is_wanted(options, named.name)) all.push_back(run_one(named, options, place));
   }
   const std::string markdown = to_markdown(all);
-  std::fputs(markdown.c_str(), stdout);
+  fmt::print("{}", markdown);
   if (!options.json_file.empty()) std::ofstream(options.json_file) << to_json(all).dump(1) << '\n';
   if (!options.markdown_file.empty()) std::ofstream(options.markdown_file) << markdown;
   const std::vector<std::string> missed = missed_claims(all);
-  for (const std::string& claim : missed) std::fprintf(stderr, "missed: %s\n", claim.c_str());
+  for (const std::string& claim : missed) fmt::print(stderr, "missed: {}\n", claim);
   return options.strict && !missed.empty() ? 1 : 0;
 }
 
@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
   try {
     return exechost::bench::main_with(argc, argv);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "exechost_bench: %s\n", error.what());
+    fmt::print(stderr, "exechost_bench: {}\n", error.what());
     return 2;
   }
 }

@@ -33,6 +33,7 @@ class FileActions {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
+  result.reserve(texts.size() + 1);
   for (std::string& text : texts) result.push_back(text.data());
   result.push_back(nullptr);
   return result;
@@ -44,6 +45,7 @@ pid_t spawn(const std::vector<std::string>& argv, const std::map<std::string, st
             const std::string& cwd) {
   std::vector<std::string> arguments = argv;
   std::vector<std::string> variables;
+  variables.reserve(environment.size());
   for (const auto& [name, value] : environment) variables.push_back(fmt::format("{}={}", name, value));
   const std::vector<char*> argument_pointers = pointers(arguments);
   const std::vector<char*> variable_pointers = pointers(variables);

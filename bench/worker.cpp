@@ -1,6 +1,7 @@
 #include "bench/worker.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -18,7 +19,7 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): unistd.h h
 namespace exechost::bench {
 namespace {
 
-constexpr std::size_t kMiB = 1024 * 1024;
+constexpr std::size_t kMiB = 1024UL * 1024;
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
@@ -31,6 +32,7 @@ Worker::Worker(const std::string& subject, std::size_t ballast_mib) {
   const UniqueFd theirs(ends[1]);
   std::vector<std::string> texts{"exechost_bench", "--worker", subject, "--ballast-mib", std::to_string(ballast_mib)};
   std::vector<char*> argv;
+  argv.reserve(texts.size() + 1);
   for (std::string& text : texts) argv.push_back(text.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
@@ -69,7 +71,7 @@ int serve_worker(const std::function<double()>& once, std::size_t ballast_mib) {
     try {
       took = once();
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s\n", error.what());
+      fmt::print(stderr, "{}\n", error.what());
     }
     if (::write(STDOUT_FILENO, &took, sizeof took) != static_cast<ssize_t>(sizeof took)) return 1;
   }

@@ -38,7 +38,7 @@ endif()
 target_link_options(exechost_flags INTERFACE -Wl,-z,now,-z,relro)
 if(EXECHOST_SANITIZE)
   target_compile_options(exechost_flags INTERFACE -fsanitize=${EXECHOST_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-                         -Wno-maybe-uninitialized)
+                         $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized> $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-maybe-uninitialized>)
   if(EXECHOST_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Asio's fences around handlers, which TSan doesn't see: its queue is locked anyway.
     target_compile_options(exechost_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-tsan>)

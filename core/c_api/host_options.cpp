@@ -34,7 +34,7 @@ Result<void> take_keeper(const json& value, KeeperPlacement& into) {
   } else if (value == "in_process") {
     into = KeeperPlacement::in_process;
   } else {
-    return unexpected(invalid(fmt::format("keeper: {} is neither \"child\" nor \"in_process\"", value.dump())));
+    return unexpected(invalid(fmt::format(R"(keeper: {} is neither "child" nor "in_process")", value.dump())));
   }
   return {};
 }

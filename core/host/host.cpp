@@ -164,11 +164,13 @@ struct ExecHost::Impl {
   host::HostCore core;  // last: its reactor thread ends before what it touches goes
 };
 
+// NOLINTBEGIN(performance-unnecessary-value-param): both are public, and cheap beside what they do.
 ExecHost::ExecHost(HostOptions options) : impl_(std::make_unique<Impl>(options)) {}
 
 ExecHost::~ExecHost() { impl_->end_all(); }
 
 ExecResult ExecHost::run(const Request& request, std::stop_token stop) {
+  // NOLINTEND(performance-unnecessary-value-param)
   const std::int64_t began_ns = monotonic_now_ns();
   auto started = impl_->start(request, began_ns);
   if (!started) return host::failed_result(started.error(), began_ns);

@@ -117,9 +117,9 @@ Result<Resolved> Planner::resolve(const Request& request) const {
     if (!settled) return unexpected(settled.error());
     resolved.settings = std::move(*settled);
     const json& workspace = resolved.settings->at("workspace.path");
-    const bool elsewhere = workspace.is_string() && workspace != "" && workspace != where.project_dir;
-    if (round > 0 || !elsewhere) return resolved;
-    where.project_dir = workspace.get<std::string>();
+    const std::string named = workspace.is_string() ? workspace.get<std::string>() : std::string();
+    if (round > 0 || named.empty() || named == where.project_dir) return resolved;
+    where.project_dir = named;
   }
 }
 

@@ -18,7 +18,7 @@
 namespace exechost::settings {
 namespace {
 
-constexpr std::size_t kLargestFile = 1024 * 1024;
+constexpr std::size_t kLargestFile = 1024UL * 1024;
 
 Failure refused(const std::string& path, const std::string& rule, std::string hint = {}, int error_number = 0) {
   Failure failure = broken_setting(path, "", "", rule, std::move(hint));

@@ -5,7 +5,7 @@
 namespace exechost::settings {
 namespace {
 
-constexpr std::int64_t kMaxMemory = 1024 * 1024;  // of one compiled pattern and what its matching caches
+constexpr std::int64_t kMaxMemory = 1024L * 1024;  // of one compiled pattern and what its matching caches
 
 }  // namespace
 

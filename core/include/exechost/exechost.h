@@ -30,6 +30,7 @@
  * exechost_start, exechost_explain, exechost_backends, exechost_execution_wait,
  * exechost_execution_destroy, exechost_host_destroy) must not be called from a callback.
  */
+/* NOLINTBEGIN(modernize-deprecated-headers,modernize-use-using): this is C, also when C++ reads it. */
 #ifndef EXECHOST_EXECHOST_H
 #define EXECHOST_EXECHOST_H
 
@@ -233,3 +234,4 @@ EXECHOST_C_API char* exechost_backends_json(exechost_host* host, exechost_failur
 #endif
 
 #endif
+/* NOLINTEND(modernize-deprecated-headers,modernize-use-using) */
