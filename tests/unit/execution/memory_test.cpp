@@ -50,7 +50,12 @@ int pump_in_child() {
     return 0;
   });
   if (stream.total_bytes != kTotal || stream.data.size() != options.cap_bytes) return 3;
+    // A sanitizer's shadow of the memory is memory too.
+#ifndef EXECHOST_SANITIZED
   if (before == 0 || peak_kib() - before >= 16 * 1024) return 4;
+#else
+  static_cast<void>(before);
+#endif
   return 0;
 }
 
