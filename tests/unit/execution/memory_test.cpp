@@ -12,7 +12,7 @@
 namespace exechost::execution {
 namespace {
 
-constexpr std::size_t kTotal = 100u * 1024 * 1024;
+constexpr std::size_t kTotal = 100UL * 1024 * 1024;
 
 std::size_t peak_kib() {
   std::ifstream status("/proc/self/status");
@@ -32,7 +32,7 @@ int pump_in_child() {
   auto pipe = make_output_pipe();
   if (!pipe) return 2;
   PumpOptions options;
-  options.cap_bytes = 1024 * 1024;
+  options.cap_bytes = 1024UL * 1024;
   const std::size_t before = peak_kib();
   std::promise<void> ended;
   std::shared_ptr<StreamPump> pump;
@@ -40,7 +40,7 @@ int pump_in_child() {
     pump = std::make_shared<StreamPump>(reactor.context(), std::move(pipe->ours), options);
     pump->start([&] { ended.set_value(); });
   });
-  const std::string block(1024 * 1024, 'x');
+  const std::string block(1024UL * 1024, 'x');
   for (std::size_t written = 0; written < kTotal; written += block.size()) test::write_all(pipe->commands.get(), block);
   pipe->commands.reset();
   ended.get_future().wait();
@@ -52,7 +52,7 @@ int pump_in_child() {
   if (stream.total_bytes != kTotal || stream.data.size() != options.cap_bytes) return 3;
     // A sanitizer's shadow of the memory is memory too.
 #ifndef EXECHOST_SANITIZED
-  if (before == 0 || peak_kib() - before >= 16 * 1024) return 4;
+  if (before == 0 || peak_kib() - before >= 16L * 1024) return 4;
 #else
   static_cast<void>(before);
 #endif
