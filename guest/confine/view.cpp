@@ -16,8 +16,10 @@ int check_one(const ViewCheck& check) {
   const int fd = open_place(check.path);
   if (fd < 0) {
     switch (errno) {
-      // Out of the guest's reach, and so of the command's, which is the same user without privileges.
-      case EACCES: return 0;
+      // Out of the guest's reach, and so of the command's, which is the same user without privileges. Yet
+      // what has to be there was reachable when the plan was made: whoever owns the folder above has
+      // closed it since, and can open it again after this look.
+      case EACCES:
       case ENOENT:
       case ENOTDIR: return check.same ? ESTALE : 0;
       case ELOOP: return ESTALE;

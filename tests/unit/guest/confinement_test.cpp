@@ -250,6 +250,12 @@ TEST_P(ViewChecks, WhatMustNotBeThereIsNot) {
   EXPECT_EQ(outcome_of("/nonexistent", 0, false), "");
 }
 
+// Closed while the guest looks, and open again when the command runs: that would be no look at all.
+TEST_P(ViewChecks, WhatHasToBeThereMustBeReachable) {
+  // Anybody's but root's: nobody else may look into it. Root without a boundary may, and sees another file.
+  EXPECT_EQ(outcome_of("/root/nothing", 0, true), std::strerror(ESTALE));
+}
+
 TEST_P(ViewChecks, ALinkOnTheWayIsAnotherPlace) {
   EXPECT_EQ(outcome_of("/proc/self/root/usr", 0, true), std::strerror(ESTALE));
   EXPECT_EQ(outcome_of("/proc/self/root/usr", 0, false), std::strerror(ESTALE));
