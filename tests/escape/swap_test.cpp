@@ -69,7 +69,7 @@ class Swap : public ::testing::TestWithParam<const char*> {
       arguments.insert(arguments.end(), options.begin(), options.end());
       arguments.insert(arguments.end(), {"--shell", script});
       ProgramOptions cli = scene_->cli(arguments);
-      std::vector<std::string> argv{"/bin/sh", "-c", "echo ready; sleep 0.02; exec \"$@\"", "sh"};
+      std::vector<std::string> argv{"/bin/sh", "-c", "echo ready; exec \"$@\"", "sh"};
       argv.insert(argv.end(), cli.argv.begin(), cli.argv.end());
       cli.argv = std::move(argv);
       cli.cwd = cwd;
