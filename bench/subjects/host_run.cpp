@@ -16,11 +16,7 @@ Once host_run(const Place& place, const std::string& where, KeeperPlacement keep
   auto host = std::make_shared<ExecHost>(place.host_options(keeper));
   Request request;
   request.argv = {"/bin/true"};
-  if (where == "node") {
-    request.tier = where;
-  } else {
-    request.backend = where;
-  }
+  (where == "node" ? request.tier : request.backend) = where;
   return [host, request] {
     const Stopwatch watch;
     const ExecResult result = host->run(request);

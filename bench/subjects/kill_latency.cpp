@@ -19,11 +19,7 @@ Once kill_latency(const Place& place, const std::string& where) {
   Request request;
   request.shell = kTree;
   request.timeout = kLimit;
-  if (where == "node") {
-    request.tier = where;
-  } else {
-    request.backend = where;
-  }
+  (where == "node" ? request.tier : request.backend) = where;
   return [host, request] {
     const Stopwatch watch;
     const ExecResult result = host->run(request);

@@ -15,6 +15,7 @@
 #include "core/host/host_core.hpp"
 #include "core/host/request_run.hpp"
 #include "core/plan/plan.hpp"
+#include "core/plan/report.hpp"
 
 namespace exechost {
 namespace {
@@ -22,12 +23,9 @@ namespace {
 using execution::SharedFd;
 
 Failure on_reactor_failure() {
-  Failure failure;
-  failure.kind = FailureKind::invalid_request;
-  failure.phase = Phase::plan;
-  failure.message = "a command can't be started from an output callback, which must not block";
-  failure.hint = "start it from another thread";
-  return failure;
+  return plan::plan_failure(FailureKind::invalid_request,
+                            "a command can't be started from an output callback, which must not block",
+                            "start it from another thread");
 }
 
 Result<std::shared_ptr<SharedFd>> callers_descriptor(Reactor& reactor, int fd, SharedFd::Use use) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/plan/report.hpp"
 #include "core/settings/strict_json.hpp"
 
 namespace exechost::host {
@@ -13,12 +14,7 @@ namespace {
 using nlohmann::json;
 
 Failure invalid(std::string message, std::string hint) {
-  Failure failure;
-  failure.kind = FailureKind::invalid_request;
-  failure.phase = Phase::plan;
-  failure.message = std::move(message);
-  failure.hint = std::move(hint);
-  return failure;
+  return plan::plan_failure(FailureKind::invalid_request, std::move(message), std::move(hint));
 }
 
 // One field of the request, as the setting that it is.
