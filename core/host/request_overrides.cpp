@@ -41,7 +41,7 @@ Result<json> request_overrides(const Request& request) {
     auto parsed = settings::parse_json_strict(request.settings_json, "settings_json");
     if (!parsed) return parsed;
     if (!parsed->is_object())
-      return unexpected(invalid("settings_json must be a JSON object", "for example {\"backend\":\"bwrap\"}"));
+      return unexpected(invalid("settings_json must be a JSON object", R"(for example {"backend":"bwrap"})"));
     overrides = std::move(*parsed);
   }
   Result<void> done;
