@@ -24,6 +24,20 @@ namespace {
 
 constexpr std::size_t kLongestLine = 256;
 
+// Drops what was typed before. Flushing alone leaves bytes that the kernel has taken from the keyboard or the
+// terminal emulator and not yet given to the terminal's own queue: it does that in a worker, for which poll(2) waits
+// when the queue is empty (drivers/tty/n_tty.c, n_tty_poll).
+void drop_input(int descriptor) {
+  // A key that is held down must not keep the question from being asked.
+  constexpr int kMostRounds = 1000;
+  pollfd typed{descriptor, POLLIN, 0};
+  for (int round = 0; round < kMostRounds; ++round) {
+    ::tcflush(descriptor, TCIFLUSH);
+    if (::poll(&typed, 1, 0) <= 0 || (typed.revents & (POLLHUP | POLLERR)) != 0) break;
+  }
+  ::tcflush(descriptor, TCIFLUSH);  // half a line does not show in poll
+}
+
 // Line by line, with echo and the keys that interrupt, whatever mode the terminal was in; and as before
 // afterwards.
 class LineMode {
@@ -35,8 +49,8 @@ class LineMode {
     now.c_iflag |= static_cast<tcflag_t>(ICRNL);
     now.c_oflag |= static_cast<tcflag_t>(OPOST | ONLCR);
     now.c_lflag |= static_cast<tcflag_t>(ICANON | ECHO | ISIG);
-    // Drops what was typed before.
     ::tcsetattr(descriptor_, TCSAFLUSH, &now);
+    drop_input(descriptor_);
   }
   ~LineMode() {
     if (saved_) ::tcsetattr(descriptor_, TCSADRAIN, &*saved_);
