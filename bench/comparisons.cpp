@@ -102,7 +102,8 @@ std::vector<NamedComparison> all_comparisons() {
 
 std::function<double()> worker_subject(const std::string& name, const Place& place) {
   if (name == "spawn") return raw_spawn(place);
-  if (name == "node") return host_run(place, "node", KeeperPlacement::child);
+  if (name == "node" || name == "bwrap" || name == "noop") return host_run(place, name, KeeperPlacement::child);
+  if (name == "noop-in-process") return host_run(place, "noop", KeeperPlacement::in_process);
   return nullptr;
 }
 

@@ -60,7 +60,7 @@ check_tidy() {
   mapfile -t files < <(tidy_files "$database/compile_commands.json" "$@")
   ((${#files[@]})) || return 0
   say "clang-tidy on ${#files[@]} files"
-  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(job_count)" clang-tidy --quiet --extra-arg=-Wno-unknown-warning-option -p "$database"
+  "$SOURCE_DIR/dev.d/tidy.py" "$database" "$(job_count)" "${files[@]}"
 }
 
 dev_lint() {

@@ -13,8 +13,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/cleanup/identity.hpp"
-
 namespace exechost::cleanup {
 namespace {
 
@@ -133,8 +131,7 @@ std::string read_bounded(int fd) {
   return text.size() > kMaxEntryBytes ? std::string() : text;
 }
 
-std::string text_of(const LedgerRecord& record) {
-  const Identity identity = current_identity();
+std::string text_of(const LedgerRecord& record, const Identity& identity) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const json entry{{"schema", kSchema},
                    {"id", record.id},
@@ -179,6 +176,8 @@ Result<void> LedgerEntry::remove() {
   return {};
 }
 
+Ledger::Ledger(std::string folder) : folder_(std::move(folder)), here_(current_identity()) {}
+
 Result<Ledger> Ledger::open(const std::string& folder) {
   if (folder.empty() || folder.front() != '/') {
     return unexpected(problem(fmt::format("the ledger's folder \"{}\" is not an absolute path", folder), 0, "path"));
@@ -194,7 +193,7 @@ Result<LedgerEntry> Ledger::add(const LedgerRecord& record) {
   }
   auto folder = open_checked(folder_);
   if (!folder) return unexpected(folder.error());
-  const std::string text = text_of(record);
+  const std::string text = text_of(record, here_);
   if (text.size() > kMaxEntryBytes) {
     return unexpected(problem(
         fmt::format("the ledger entry of \"{}\" has {} bytes, more than {}", record.name, text.size(), kMaxEntryBytes),
@@ -229,7 +228,6 @@ std::vector<std::string> Ledger::orphans() const {
     ::close(folder_fd);
     return found;
   }
-  const Identity here = current_identity();
   while (const dirent* item = ::readdir(listing.get())) {
     const std::string name = static_cast<const char*>(item->d_name);
     if (!name.ends_with(kSuffix) || !is_id(name.substr(0, name.size() - kSuffix.size()))) continue;
@@ -240,7 +238,7 @@ std::vector<std::string> Ledger::orphans() const {
     struct stat now {};
     if (::fstat(fd.get(), &now) != 0 || now.st_nlink == 0) continue;  // removed in the meantime by its holder
     const json entry = json::parse(read_bounded(fd.get()), nullptr, false);
-    if (is_of_this_place(entry, here)) found.push_back(folder_ + "/" + name);
+    if (is_of_this_place(entry, here_)) found.push_back(folder_ + "/" + name);
   }
   std::sort(found.begin(), found.end());
   return found;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/unique_fd.hpp"
+#include "core/cleanup/identity.hpp"
 #include "exechost/failure.hpp"
 
 namespace exechost::cleanup {
@@ -54,8 +55,9 @@ class Ledger {
   const std::string& folder() const { return folder_; }
 
  private:
-  explicit Ledger(std::string folder) : folder_(std::move(folder)) {}
+  explicit Ledger(std::string folder);
   std::string folder_;
+  Identity here_;  // of the process that opened it, whose entries these are
 };
 
 // $XDG_RUNTIME_DIR/exechost when that folder exists and is this user's, else /run/exechost for root, else

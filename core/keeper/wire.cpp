@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <span>
 
 #include "core/keeper/failures.hpp"
@@ -210,8 +211,9 @@ SendResult send_packet(int socket, const EncodedPacket& packet, int& error_numbe
 
 Result<ReceiveResult> receive_packet(int socket, Packet& packet) {
   packet = Packet{};
-  std::vector<unsigned char> buffer(sizeof(Header) + kMaxInlineBytes);
-  iovec bytes{buffer.data(), buffer.size()};
+  constexpr std::size_t kSize = sizeof(Header) + kMaxInlineBytes;
+  const auto buffer = std::make_unique_for_overwrite<unsigned char[]>(kSize);
+  iovec bytes{buffer.get(), kSize};
   alignas(cmsghdr) std::array<unsigned char, CMSG_SPACE(sizeof(int) * kMaxPacketDescriptors)> control{};
   msghdr message{};
   message.msg_iov = &bytes;
@@ -227,7 +229,7 @@ Result<ReceiveResult> receive_packet(int socket, Packet& packet) {
   if (got <= 0) return ReceiveResult::closed;
   packet.descriptors = take_descriptors(message);
   if ((message.msg_flags & MSG_TRUNC) != 0) {
-    return unexpected(broken(fmt::format("a packet is larger than {} bytes", buffer.size())));
+    return unexpected(broken(fmt::format("a packet is larger than {} bytes", kSize)));
   }
   if ((message.msg_flags & MSG_CTRUNC) != 0) {
     if (packet.descriptors.size() >= kMaxPacketDescriptors) {
@@ -235,7 +237,7 @@ Result<ReceiveResult> receive_packet(int socket, Packet& packet) {
     }
     packet.descriptors_lost = true;
   }
-  auto taken = take_document(std::span(buffer).first(static_cast<std::size_t>(got)), packet);
+  auto taken = take_document(std::span(buffer.get(), static_cast<std::size_t>(got)), packet);
   if (!taken) return unexpected(taken.error());
   return ReceiveResult::received;
 }

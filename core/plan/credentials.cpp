@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/plan/inspector.hpp"
 #include "core/plan/machine.hpp"
 #include "core/plan/paths.hpp"
 
@@ -88,10 +89,9 @@ constexpr std::size_t kMaxHostKeys = 256;
 
 class Collector {
  public:
-  void add(const std::string& path) {
-    const PathFact fact = inspect_path(path);
-    if (fact.kind != FileKind::missing) found_.push_back(fact.resolved);
-  }
+  explicit Collector(Inspector& inspector) : inspector_(inspector) {}
+  void add(const std::string& path) { add(&inspector_.at(path)); }
+  void add_below(const std::string& folder, std::string_view name) { add(inspector_.existing_below(folder, name)); }
   std::vector<std::string> take() {
     std::sort(found_.begin(), found_.end());
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
@@ -99,16 +99,21 @@ class Collector {
   }
 
  private:
+  void add(const PathFact* fact) {
+    if (fact != nullptr && fact->kind != FileKind::missing) found_.push_back(fact->resolved);
+  }
+
+  Inspector& inspector_;
   std::vector<std::string> found_;
 };
 
 }  // namespace
 
-std::vector<std::string> find_credentials(const std::map<std::string, std::string>& environment,
+std::vector<std::string> find_credentials(Inspector& inspector, const std::map<std::string, std::string>& environment,
                                           const std::vector<std::string>& homes, uid_t uid) {
-  Collector collector;
+  Collector collector(inspector);
   for (const std::string& home : homes) {
-    for (const std::string_view name : kHomeCredentials) collector.add(join_path(home, name));
+    for (const std::string_view name : kHomeCredentials) collector.add_below(home, name);
   }
   const auto below_variable = [&](const char* variable, std::initializer_list<const char*> names) {
     const auto found = environment.find(variable);
@@ -128,8 +133,8 @@ std::vector<std::string> find_credentials(const std::map<std::string, std::strin
   below_variable("NPM_CONFIG_PREFIX", {"etc/npmrc"});
   below_variable("npm_config_prefix", {"etc/npmrc"});
   if (uid == 0) {
-    for (const std::string_view path : kSystemCredentials) collector.add(std::string(path));
-    for (const std::string& name : names_in("/etc/ssh", kMaxHostKeys)) {
+    for (const std::string_view path : kSystemCredentials) collector.add_below("/", path.substr(1));
+    for (const std::string& name : names_in("/etc/ssh", kMaxHostKeys).value_or(std::vector<std::string>{})) {
       if (name.starts_with("ssh_host_") && name.ends_with("_key")) collector.add(join_path("/etc/ssh", name));
     }
   }

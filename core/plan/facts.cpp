@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/utf8.hpp"
+#include "core/plan/inspector.hpp"
 #include "core/plan/machine.hpp"
 #include "core/plan/paths.hpp"
 #include "core/plan/settings_access.hpp"
@@ -48,19 +49,19 @@ Failure no_current_folder() {
   return failure;
 }
 
-std::string default_home(const FactQuery& query, uid_t uid) {
+std::string default_home(Inspector& inspector, const FactQuery& query, uid_t uid) {
   std::string home = database_home(uid).value_or("");
   if (home.empty()) {
     if (const auto found = query.environment.find("HOME"); found != query.environment.end()) home = found->second;
   }
   if (!home.starts_with('/')) return {};
-  return inspect_path(expand_path(home, "/", "/")).landing;
+  return inspector.at(expand_path(home, "/", "/")).landing;
 }
 
-std::string other_home(const FactQuery& query, const std::string& home) {
+std::string other_home(Inspector& inspector, const FactQuery& query, const std::string& home) {
   const auto found = query.environment.find("HOME");
   if (found == query.environment.end() || !found->second.starts_with('/')) return {};
-  const PathFact fact = inspect_path(expand_path(found->second, "/", "/"));
+  const PathFact& fact = inspector.at(expand_path(found->second, "/", "/"));
   return fact.kind == FileKind::folder && fact.resolved != home ? fact.resolved : std::string();
 }
 
@@ -93,13 +94,14 @@ Result<Facts> gather(const settings::Settings& settings, const FactQuery& query)
   facts.hostname = host_name();
   facts.landlock_abi = landlock_abi();
   facts.environment = query.environment;
-  facts.home = default_home(query, facts.uid);
-  facts.environment_home = other_home(query, facts.home);
+  Inspector inspector;
+  facts.home = default_home(inspector, query, facts.uid);
+  facts.environment_home = other_home(inspector, query, facts.home);
   if (!is_valid_utf8(facts.home)) return unexpected(not_utf8("the home folder", facts.home));
 
-  const auto look = [&facts](const std::string& path) -> const PathFact& {
+  const auto look = [&facts, &inspector](const std::string& path) -> const PathFact& {
     auto found = facts.paths.find(path);
-    if (found == facts.paths.end()) found = facts.paths.emplace(path, inspect_path(path)).first;
+    if (found == facts.paths.end()) found = facts.paths.emplace(path, inspector.at(path)).first;
     return found->second;
   };
   // Also where it leads: that is the path the view is about.
@@ -147,14 +149,14 @@ Result<Facts> gather(const settings::Settings& settings, const FactQuery& query)
   }
   std::sort(facts.other_homes.begin(), facts.other_homes.end());
   facts.other_homes.erase(std::unique(facts.other_homes.begin(), facts.other_homes.end()), facts.other_homes.end());
-  facts.credential_paths = find_credentials(facts.environment, homes, facts.uid);
+  facts.credential_paths = find_credentials(inspector, facts.environment, homes, facts.uid);
   std::vector<std::string> writable{facts.workspace, base};
   for (const std::string& given : list_setting(settings, "filesystem.allow_write")) {
     const std::string path = expand_path(given, base, facts.home);
     writable.push_back(path);
     writable.push_back(look(path).landing);
   }
-  facts.toolchain_paths = find_toolchains({facts.environment, homes, facts.credential_paths, writable});
+  facts.toolchain_paths = find_toolchains(inspector, {facts.environment, homes, facts.credential_paths, writable});
   for (const std::string& path : facts.credential_paths) ask(path);
   for (const std::string& path : facts.toolchain_paths) ask(path);
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <deque>
@@ -84,7 +85,7 @@ void identify_place(const std::string& place, PathFact& fact) {
 
 // Most paths are what they seem: one look by the kernel says so. Nothing when it takes a closer one.
 std::optional<PathFact> inspect_plain(const std::string& absolute) {
-  if (expand_path(absolute, "/", "/") != absolute) return std::nullopt;
+  if (!is_normal(absolute)) return std::nullopt;
   PathFact fact;
   struct stat status {};
   const int error = look_without_links(absolute, status);
@@ -140,11 +141,15 @@ PathFact inspect_path(const std::string& absolute) {
   return fact;
 }
 
-std::vector<std::string> names_in(const std::string& folder, std::size_t limit) {
-  std::vector<std::string> names;
+std::optional<std::vector<std::string>> names_in(const std::string& folder, std::size_t limit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(folder.c_str()), ::closedir);
-  if (!stream) return names;
-  while (const dirent* entry = ::readdir(stream.get())) {
+  if (!stream) return std::nullopt;
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr && errno != 0) return std::nullopt;
+    if (entry == nullptr) break;
     const std::string name = static_cast<const char*>(entry->d_name);
     if (name == "." || name == "..") continue;
     if (names.size() == limit) break;

@@ -10,12 +10,14 @@
 
 namespace exechost::plan {
 
+class Inspector;
+
 // Follows links by hand, so that each one is known. At most 40 links; more, a loop or a folder
 // that can't be searched reads as missing.
 PathFact inspect_path(const std::string& absolute);
 
-// Names in a folder, sorted; at most `limit`.
-std::vector<std::string> names_in(const std::string& folder, std::size_t limit);
+// Names in a folder, sorted; at most `limit`. Nothing when it can't be listed.
+std::optional<std::vector<std::string>> names_in(const std::string& folder, std::size_t limit);
 
 // Landlock's ABI version; 0 when the kernel has none or it is off.
 int landlock_abi();
@@ -37,9 +39,9 @@ struct ToolchainSearch {
 // what lies in a writable folder. Commands may have laid links in earlier runs, so one that leads
 // out of the version managers' own folders shows no more than an executable file, or a folder that
 // is recognised as what PATH or the variable says.
-std::vector<std::string> find_toolchains(const ToolchainSearch& search);
+std::vector<std::string> find_toolchains(Inspector& inspector, const ToolchainSearch& search);
 // Existing files and folders known to hold credentials: in the homes, and for root in the system.
-std::vector<std::string> find_credentials(const std::map<std::string, std::string>& environment,
+std::vector<std::string> find_credentials(Inspector& inspector, const std::map<std::string, std::string>& environment,
                                           const std::vector<std::string>& homes, uid_t uid);
 
 }  // namespace exechost::plan

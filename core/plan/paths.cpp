@@ -12,6 +12,18 @@ std::string join_path(std::string_view folder, std::string_view name) {
   return joined;
 }
 
+bool is_normal(std::string_view path) {
+  if (path == "/") return true;
+  if (!path.starts_with('/') || path.ends_with('/')) return false;
+  for (std::size_t begin = 1; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view component = path.substr(begin, end - begin);
+    if (component.empty() || component == "." || component == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
 std::string expand_path(std::string_view path, std::string_view base, std::string_view home) {
   std::string full;
   if (path == "~" || path.starts_with("~/")) {
@@ -22,6 +34,7 @@ std::string expand_path(std::string_view path, std::string_view base, std::strin
   } else {
     full = join_path(base, path);
   }
+  if (is_normal(full)) return full;
   std::string normal = std::filesystem::path(full).lexically_normal().string();
   // POSIX leaves "//x" to the implementation; on Linux it is "/x".
   while (normal.size() > 1 && normal[0] == '/' && normal[1] == '/') normal.erase(0, 1);

@@ -10,6 +10,9 @@ namespace exechost::plan {
 // "~" or "~/…" (below `home`), or relative (below `base`). "~name" is a relative name like any other.
 std::string expand_path(std::string_view path, std::string_view base, std::string_view home);
 
+// Whether expand_path() would leave an absolute path as it is.
+bool is_normal(std::string_view path);
+
 // True for `folder` itself and everything below it. Both normal.
 bool is_at_or_below(std::string_view path, std::string_view folder);
 // True below it only.

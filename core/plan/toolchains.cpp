@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/utf8.hpp"
+#include "core/plan/inspector.hpp"
 #include "core/plan/machine.hpp"
 #include "core/plan/paths.hpp"
 #include "core/plan/toolchain_places.hpp"
@@ -34,31 +35,32 @@ bool is_executable_file(const std::string& path) {
 // it is itself recognised as tools, since commands that ran before may have laid the link.
 class Finder {
  public:
-  explicit Finder(const ToolchainSearch& search) : search_(search) {
+  Finder(Inspector& inspector, const ToolchainSearch& search) : inspector_(inspector), search_(search) {
     for (const std::string& home : search.homes) {
       for (const std::string_view name : version_manager_roots()) {
-        const PathFact fact = inspect_path(join_path(home, name));
-        if (fact.kind == FileKind::folder && !led_astray(fact) && acceptable(fact.resolved))
-          roots_.push_back(fact.resolved);
+        const PathFact* fact = inspector_.existing_below(home, name);
+        if (fact != nullptr && fact->kind == FileKind::folder && !led_astray(*fact) && acceptable(fact->resolved))
+          roots_.push_back(fact->resolved);
       }
     }
   }
 
   // A folder of PATH: the installation around it when there is one, and what its links lead to.
   void add_program_folder(const std::string& path) {
-    const PathFact fact = inspect_path(path);
+    const PathFact& fact = inspector_.at(path);
     if (is_in_reach(path, fact)) return;
     const bool known = !led_astray(fact) || in_a_root(fact.resolved);
     if (!known && !is_program_folder_name(last_component(fact.resolved))) return;
     if (!add(path, fact, FileKind::folder)) return;
     if (known) add_installation(fact.resolved);
     if (at_or_below_any(fact.resolved, search_.writable)) return;
-    for (const std::string& name : names_in(fact.resolved, kMaxPrograms)) add_linked_program(fact.resolved, name);
+    for (const std::string& name : names_in(fact.resolved, kMaxPrograms).value_or(std::vector<std::string>{}))
+      add_linked_program(fact.resolved, name);
   }
 
   // A folder that a variable names.
   void add_named_folder(const std::string& path, const ToolchainVariable& variable) {
-    const PathFact fact = inspect_path(path);
+    const PathFact& fact = inspector_.at(path);
     if (is_in_reach(path, fact)) return;
     if (led_astray(fact) && !is_marked(fact.resolved, variable)) return;
     if (add(path, fact, FileKind::folder) && variable.below.empty()) roots_.push_back(fact.resolved);
@@ -86,10 +88,10 @@ class Finder {
     if (inside_a_home(fact.resolved)) found_.insert(fact.resolved);
     return true;
   }
-  bool add(const std::string& path, FileKind kind) { return add(path, inspect_path(path), kind); }
+  bool add(const std::string& path, FileKind kind) { return add(path, inspector_.at(path), kind); }
 
   void add_linked_program(const std::string& folder, const std::string& name) {
-    const PathFact program = inspect_path(join_path(folder, name));
+    const PathFact& program = inspector_.at(join_path(folder, name));
     if (!program.is_link || program.kind != FileKind::regular) return;
     if (at_or_below_any(program.resolved, search_.writable) || passes_through_reach(program)) return;
     const std::string around = parent_of(program.resolved);
@@ -126,10 +128,10 @@ class Finder {
 
   bool in_a_root(const std::string& resolved) const { return at_or_below_any(resolved, roots_); }
 
-  static bool is_marked(const std::string& resolved, const ToolchainVariable& variable) {
+  bool is_marked(const std::string& resolved, const ToolchainVariable& variable) const {
     if (variable.markers.front().empty()) return is_program_folder_name(last_component(resolved));
     return std::any_of(variable.markers.begin(), variable.markers.end(), [&](std::string_view marker) {
-      return !marker.empty() && inspect_path(expand_path(marker, resolved, "/")).kind != FileKind::missing;
+      return !marker.empty() && inspector_.at(expand_path(marker, resolved, "/")).kind != FileKind::missing;
     });
   }
 
@@ -152,11 +154,12 @@ class Finder {
   void add_installation(const std::string& folder) {
     if (last_component(folder) != "bin") return;
     const std::string prefix = parent_of(folder);
-    const bool installation = inspect_path(join_path(prefix, "lib")).kind == FileKind::folder ||
-                              inspect_path(join_path(prefix, "pyvenv.cfg")).kind == FileKind::regular;
+    const bool installation = inspector_.at(join_path(prefix, "lib")).kind == FileKind::folder ||
+                              inspector_.at(join_path(prefix, "pyvenv.cfg")).kind == FileKind::regular;
     if (installation) add(prefix, FileKind::folder);
   }
 
+  Inspector& inspector_;
   const ToolchainSearch& search_;
   std::vector<std::string> roots_;  // resolved; what is in them is tools
   std::set<std::string> found_;
@@ -175,8 +178,8 @@ std::vector<std::string> split(const std::string& list, std::size_t limit) {
 
 }  // namespace
 
-std::vector<std::string> find_toolchains(const ToolchainSearch& search) {
-  Finder finder(search);
+std::vector<std::string> find_toolchains(Inspector& inspector, const ToolchainSearch& search) {
+  Finder finder(inspector, search);
   for (const ToolchainVariable& variable : toolchain_variables()) {
     const auto found = search.environment.find(std::string(variable.name));
     if (found == search.environment.end()) continue;

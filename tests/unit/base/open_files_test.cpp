@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <vector>
+
+#include "core/base/unique_fd.hpp"
 
 namespace exechost {
 namespace {
@@ -21,6 +25,21 @@ class OpenFiles : public ::testing::Test {
 
 TEST_F(OpenFiles, EnoughIsFineAndNothingIsKept) {
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(check_open_files());
+}
+
+// Open ones are counted wherever their numbers are.
+TEST_F(OpenFiles, HighNumbersInUseAreNoShortage) {
+  constexpr int kLimit = 200;
+  limit(kLimit);
+  std::vector<UniqueFd> open;
+  for (int number = kLimit - 1; number > kLimit - 60; --number) open.emplace_back(::dup2(STDERR_FILENO, number));
+  EXPECT_TRUE(check_open_files());
+  for (int number = 0; number >= 0; number = open.back().get()) open.emplace_back(::dup(STDERR_FILENO));
+  EXPECT_FALSE(check_open_files());
+  open.resize(open.size() - kNeededOpenFiles);  // the last one is none
+  EXPECT_FALSE(check_open_files());
+  open.pop_back();
+  EXPECT_TRUE(check_open_files());
 }
 
 TEST_F(OpenFiles, TooFewAreRefusedWithTheLimit) {

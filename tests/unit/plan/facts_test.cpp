@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/plan/inspector.hpp"
 #include "core/plan/machine.hpp"
 #include "core/plan/paths.hpp"
 #include "tests/unit/plan/support.hpp"
@@ -57,7 +58,13 @@ class FactsTest : public ::testing::Test {
     const std::vector<std::string> homes{path("home")};
     std::vector<std::string> places;
     for (const std::string& name : writable) places.push_back(path(name));
-    return find_toolchains({environment, homes, credentials, places});
+    Inspector inspector;
+    return find_toolchains(inspector, {environment, homes, credentials, places});
+  }
+  static std::vector<std::string> credentials(const std::map<std::string, std::string>& environment,
+                                              const std::vector<std::string>& homes, uid_t uid) {
+    Inspector inspector;
+    return find_credentials(inspector, environment, homes, uid);
   }
   std::string root_;
 };
@@ -126,9 +133,9 @@ TEST_F(FactsTest, ToolchainsComeFromPathAndVariables) {
       {"JAVA_HOME", "/usr/lib/jvm"},
       {"NVM_DIR", "relative"},
       {"UNRELATED_DIR", home + "/documents"}};
-  const std::vector<std::string> credentials = find_credentials(environment, {home}, 1000);
+  const std::vector<std::string> found = credentials(environment, {home}, 1000);
   EXPECT_THAT(
-      toolchains(environment, credentials),
+      toolchains(environment, found),
       ::testing::UnorderedElementsAre(home + "/.nvm/versions/node/v20", home + "/.cargo/bin", home + "/.rustup",
                                       home + "/.local/bin", home + "/.local/share/tool/versions/1.0",
                                       home + "/.local/share/pipx/venvs/black", home + "/.pyenv", home + "/go/bin"));
@@ -142,9 +149,9 @@ TEST_F(FactsTest, ToolchainsAreNeverAHomeOrACredential) {
                                                        {"NVM_DIR", home},
                                                        {"PYENV_ROOT", home + "/.config"},
                                                        {"GOROOT", home + "/.ssh"}};
-  const std::vector<std::string> credentials = find_credentials(environment, {home}, 1000);
-  EXPECT_THAT(credentials, ElementsAre(home + "/.ssh"));
-  EXPECT_THAT(toolchains(environment, credentials), IsEmpty());
+  const std::vector<std::string> found = credentials(environment, {home}, 1000);
+  EXPECT_THAT(found, ElementsAre(home + "/.ssh"));
+  EXPECT_THAT(toolchains(environment, found), IsEmpty());
 }
 
 TEST_F(FactsTest, ALinkedToolchainKeepsItsNameAndItsTarget) {
@@ -242,12 +249,12 @@ TEST_F(FactsTest, CredentialsAreFoundWhereTheyExist) {
   file("home/.cargo/credentials");
   file("dotfiles/netrc");
   link("home/.netrc", path("dotfiles/netrc"));
-  EXPECT_THAT(find_credentials({}, {home}, 1000),
+  EXPECT_THAT(credentials({}, {home}, 1000),
               ::testing::UnorderedElementsAre(home + "/.npmrc", home + "/.aws", home + "/.cargo/credentials",
                                               path("dotfiles/netrc")));
-  EXPECT_THAT(find_credentials({}, {}, 1000), IsEmpty());
+  EXPECT_THAT(credentials({}, {}, 1000), IsEmpty());
   if (fs::exists("/etc/shadow")) {
-    EXPECT_THAT(find_credentials({}, {}, 0), Contains("/etc/shadow"));
+    EXPECT_THAT(credentials({}, {}, 0), Contains("/etc/shadow"));
   }
 }
 

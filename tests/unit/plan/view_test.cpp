@@ -611,6 +611,8 @@ TEST(Paths, AreExpandedLexically) {
                          Row{"~", "/home/u"}, Row{"~/x", "/home/u/x"}, Row{"~x", "/base/~x"}, Row{"//a//b", "/a/b"},
                          Row{"/", "/"}, Row{"/..", "/"}, Row{"", "/base"}, Row{"~/../..", "/"}}) {
     EXPECT_EQ(expand_path(row.given, "/base", "/home/u"), row.expanded) << row.given;
+    EXPECT_TRUE(is_normal(row.expanded)) << row.expanded;
+    EXPECT_EQ(is_normal(row.given), std::string_view(row.given) == row.expanded) << row.given;
   }
   EXPECT_TRUE(is_at_or_below("/a", "/a"));
   EXPECT_TRUE(is_below("/a", "/"));
