@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
@@ -19,7 +20,8 @@ constexpr std::string_view kKeyCapabilities[] = {
 
 std::string readiness(const BackendInspection& backend) {
   if (backend.found.problem || backend.probe_failure) return "broken";
-  return backend.probe && backend.probe->ready ? "ready" : "not ready";
+  if (!backend.probe) return "not probed";
+  return backend.probe->ready ? "ready" : "not ready";
 }
 
 std::string key_capabilities(const BackendInspection& backend) {
@@ -51,8 +53,11 @@ std::string troubles(const std::vector<BackendInspection>& backends) {
 
 std::string details(const BackendInspection& backend) {
   std::vector<std::vector<std::string>> rows;
-  rows.push_back({"  library", backend.found.library});
-  rows.push_back({"  sha256", backend.found.sha256});
+  rows.push_back({"  tier", backend.tier});
+  if (backend.tier == "sandbox") {
+    rows.push_back({"  library", backend.found.library});
+    rows.push_back({"  sha256", backend.found.sha256});
+  }
   if (backend.statement) {
     rows.push_back({"  locality", backend.statement->locality});
     rows.push_back({"  platforms", fmt::format("{}", fmt::join(backend.statement->platforms, " "))});
@@ -69,10 +74,10 @@ std::string details(const BackendInspection& backend) {
 }
 
 std::string as_text(const std::vector<BackendInspection>& backends, bool verbose) {
-  std::vector<std::vector<std::string>> rows{{"BACKEND", "STATE", "BOUNDARY", "CAPABILITIES"}};
+  std::vector<std::vector<std::string>> rows{{"BACKEND", "TIER", "STATE", "BOUNDARY", "CAPABILITIES"}};
   for (const BackendInspection& backend : backends) {
-    rows.push_back({backend.found.id, readiness(backend), backend.statement ? backend.statement->boundary : "-",
-                    key_capabilities(backend)});
+    rows.push_back({backend.found.id, backend.tier, readiness(backend),
+                    backend.statement ? backend.statement->boundary : "-", key_capabilities(backend)});
   }
   std::string text = text_table(rows);
   if (const std::string why = troubles(backends); !why.empty()) text += "\n" + why;
@@ -110,11 +115,12 @@ class BackendsCommand final : public Command {
     }
     auto backends = host::inspect_backends(options, Request{}, !no_probe_);
     if (!backends) return fail(backends.error());
-    if (backends->empty()) {
-      print_note("no backend is installed");
-      return 1;
-    }
-    return print(as_text(*backends, verbose_));
+    const int printed = print(as_text(*backends, verbose_));
+    const bool any = std::any_of(backends->begin(), backends->end(),
+                                 [](const BackendInspection& backend) { return backend.tier == "sandbox"; });
+    if (any) return printed;
+    print_note("no sandbox backend is installed; reinstall ExecHost: its plugins are missing");
+    return 1;
   }
 
  private:

@@ -18,7 +18,9 @@ std::string backend_values() {
   std::string text;
   const auto backends = host::inspect_backends(HostOptions{}, Request{}, false);
   if (!backends) return text;
-  for (const host::BackendInspection& backend : *backends) text += backend.found.id + "\n";
+  for (const host::BackendInspection& backend : *backends) {
+    if (backend.tier != "gateway") text += backend.found.id + "\n";
+  }
   return text;
 }
 

@@ -66,7 +66,7 @@ Check backend_check(const host::BackendInspection& backend) {
   if (backend.probe_failure) return from_failure(name, *backend.probe_failure);
   if (!backend.probe) return fail(name, "not probed", "see: exechost backends");
   if (!backend.probe->ready) return fail(name, backend.probe->reason, backend.probe->hint);
-  return ok(name, fmt::format("ready ({})", backend.found.library));
+  return ok(name, backend.tier == "sandbox" ? fmt::format("ready ({})", backend.found.library) : "ready");
 }
 
 }  // namespace
@@ -83,10 +83,12 @@ std::vector<Check> backend_checks(const std::vector<std::string>& only) {
   if (!backends) return {from_failure("backends", backends.error())};
   const auto settings = host::inspect_settings(in_process(), Request{});
   const auto wanted_backend = settings ? settings->at("backend") : nlohmann::json();
+  bool sandboxed = false;
   std::vector<Check> checks;
   std::set<std::string> found;
   for (const host::BackendInspection& backend : *backends) {
     found.insert(backend.found.id);
+    sandboxed = sandboxed || backend.tier == "sandbox";
     if (!only.empty() && std::find(only.begin(), only.end(), backend.found.id) == only.end()) continue;
     Check check = backend_check(backend);
     // A backend nobody chose may be missing its daemon.
@@ -98,8 +100,9 @@ std::vector<Check> backend_checks(const std::vector<std::string>& only) {
     if (!found.contains(id))
       checks.push_back(fail("backend " + id, "there is no such backend", "see: exechost backends"));
   }
-  if (checks.empty())
-    checks.push_back(fail("backends", "none is installed", "reinstall ExecHost: its plugins are missing"));
+  if (!sandboxed)
+    checks.push_back(
+        fail("backends", "no sandbox backend is installed", "reinstall ExecHost: its plugins are missing"));
   return checks;
 }
 

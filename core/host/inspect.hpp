@@ -26,14 +26,16 @@ Result<settings::Settings> inspect_settings(const HostOptions& options, const Re
 settings::Locations inspect_locations(const HostOptions& options, const Request& request);
 
 struct BackendInspection {
-  plugin::Found found;  // found.problem: why it can't be used
+  std::string tier = "sandbox";  // or "node", "gateway": those two are part of ExecHost, no library
+  plugin::Found found;           // found.problem: why it can't be used
   std::optional<plan::Statement>
       statement;                         // combined: the weaker of manifest and probe; without a probe the manifest's
   std::optional<plan::Probe> probe;      // what holds on this machine now
   std::optional<Failure> probe_failure;  // the probe itself failed (crashed, timed out, broke the ABI)
 };
 
-// Every backend found in the installation's and the settings' plugin folders, by id. `probe` false:
+// Every backend found in the installation's and the settings' plugin folders, by id; then what the node
+// and the gateway tier are. `probe` false:
 // no plugin code runs. Probing starts a keeper by `options.keeper` and takes a few seconds at most.
 Result<std::vector<BackendInspection>> inspect_backends(const HostOptions& options, const Request& request,
                                                         bool probe = true);

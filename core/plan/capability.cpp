@@ -78,7 +78,7 @@ class Reader {
 
   template <class Names>
   std::string choice(const json& value, const std::string& where, const char* name, const Names& names) {
-    const std::string result = text(value, where, name);
+    std::string result = text(value, where, name);
     if (ok() && std::find(std::begin(names), std::end(names), result) == std::end(names)) {
       reject(where + "/" + name, fmt::format("is \"{}\", must be one of {}", result, fmt::join(names, ", ")));
     }

@@ -235,6 +235,13 @@ Result<void> imply_tier(Layer& layer) {
         source, "backend", "\"local\"",
         "contradicts tier " + show_value(tier->value) + " (" + tier->source + "): local is the node tier"));
   }
+  // A file may name the backend for when its tier is overruled; one request can only mean one of the two.
+  if (!local && tier != nullptr && tier->value != "sandbox" && layer.scope == Scope::request) {
+    return tl::unexpected(broken_setting(
+        source, "backend", show_value(backend->second.value),
+        "contradicts tier " + show_value(tier->value) + " (" + tier->source + "): backends are for the sandbox tier",
+        "give only one of them"));
+  }
   if (tier == nullptr) layer.leaves[Path{"tier"}] = {local ? "node" : "sandbox", source};
   if (local) layer.leaves.erase(Path{"backend"});
   return {};

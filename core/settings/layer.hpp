@@ -38,7 +38,7 @@ Failure broken_setting(const std::string& source, const std::string& name, const
                        const std::string& rule, std::string hint = {});
 
 // A backend named in a layer decides the tier too, unless the layer says it: `local` is the node
-// tier, any other the sandbox tier.
+// tier, any other the sandbox tier. Fails when they contradict each other.
 Result<void> imply_tier(Layer& layer);
 
 }  // namespace exechost::settings

@@ -68,7 +68,7 @@ like a slip of a known name is warned about, and so is a variable that changes w
 
 Names that other programs read and that mean nothing here: )";
 
-std::string cell(std::string text) {
+std::string cell(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     if (c == '|') escaped += '\\';

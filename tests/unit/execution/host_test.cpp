@@ -282,6 +282,28 @@ TEST_P(HostTest, UnboundedOutputInBoundedMemory) {
   }
 }
 
+TEST_P(HostTest, BackendsAreListedWithTheTiersThatNeedNone) {
+  const auto listed = host->backends_json();
+  ASSERT_TRUE(listed) << describe(listed.error());
+  const json backends = json::parse(*listed);
+  const auto named = [&](const char* id) {
+    for (const json& backend : backends) {
+      if (backend.at("id") == id) return backend;
+    }
+    return json();
+  };
+  EXPECT_EQ(named("bwrap").at("tier"), "sandbox");
+  EXPECT_EQ(named("bwrap").at("sha256").get<std::string>().size(), 64u);
+  for (const auto& [id, tier] : {std::pair{"local", "node"}, std::pair{"gateway", "gateway"}}) {
+    const json backend = named(id);
+    ASSERT_TRUE(backend.is_object()) << id;
+    EXPECT_EQ(backend.at("tier"), tier);
+    EXPECT_EQ(backend.at("ready"), true);
+    EXPECT_EQ(backend.at("library"), nullptr);
+    EXPECT_EQ(backend.at("statement").at("backend"), id);
+  }
+}
+
 TEST_P(HostTest, ExplainRunsNothing) {
   const auto text = host->explain_text(shell("touch made; echo hello"));
   ASSERT_TRUE(text) << describe(text.error());

@@ -253,6 +253,11 @@ TEST(Tier, ABackendDecidesItUnlessItIsSaid) {
   }
   EXPECT_EQ(resolved({.environment = {{"TERMINAL_ENV", "local"}}}).origin("tier").source, "TERMINAL_ENV");
   EXPECT_THAT(failure_of({.user = {{"backend", "local"}, {"tier", "sandbox"}}}), HasSubstr("local is the node tier"));
+  for (const char* tier : {"node", "gateway"}) {
+    EXPECT_THAT(failure_of({.request = {{"backend", "docker"}, {"tier", tier}}}),
+                HasSubstr("backends are for the sandbox tier"))
+        << tier;
+  }
 }
 
 TEST(Plugins, TheirOwnSettingsAreCheckedNormalisedAndMerged) {
