@@ -73,6 +73,7 @@ Application::Application() : parser_(kDescription, "exechost") {
   add(make_settings_command());
   add(make_approvals_command());
   add(make_schema_command());
+  add(make_conformance_command());
   add(make_completion_command(parser_));
   add(make_version_command());
 }

@@ -44,6 +44,7 @@ std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_settings_command();
 std::unique_ptr<Command> make_approvals_command();
 std::unique_ptr<Command> make_schema_command();
+std::unique_ptr<Command> make_conformance_command();
 // `root` is the whole program's parser: the scripts are made from what it knows.
 std::unique_ptr<Command> make_completion_command(const CLI::App& root);
 std::unique_ptr<Command> make_version_command();

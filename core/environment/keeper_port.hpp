@@ -24,6 +24,8 @@ class KeeperPort {
   virtual Ticket open(const keeper::OpenRequest& request, ReplyHandler handler) = 0;
   virtual Ticket spawn(const keeper::SpawnRequest& request, EventHandler handler) = 0;
   virtual Ticket close(const keeper::CloseRequest& request, ReplyHandler handler) = 0;
+  virtual Ticket list(const keeper::ListRequest& request, ReplyHandler handler) = 0;
+  virtual Ticket reap(const keeper::ReapRequest& request, ReplyHandler handler) = 0;
   virtual void cancel(Ticket request) = 0;
   virtual void signal(Ticket execution, int number) = 0;
 };

@@ -11,7 +11,8 @@
 
 namespace exechost::host {
 
-// Every backend found, by id, then the node and the gateway tier; probed (all of them) when asked. Not on the reactor thread.
+// Every backend found, by id, then the node and the gateway tier; probed (all of them) when asked. Not on the reactor
+// thread.
 Result<std::vector<BackendInspection>> look_at_backends(HostCore& core, const Request& request, bool probe);
 
 // [{"id", "tier", "version", "summary", "library", "sha256", "ready", "reason", "hint", "statement",

@@ -34,6 +34,8 @@ class HostCore {
   Reactor& reactor();
   // Not on the reactor thread: starting a keeper takes time.
   Result<std::shared_ptr<environment::KeeperPort>> keeper();
+  // Of the keeper that keeper() gave last; 0: it is a thread of this process.
+  int keeper_pid() { return engine().keepers.pid(); }
   // For operations of the gateway tier, which may wait for a disk.
   keeper::WorkerPool& workers() { return engine().workers; }
   // Whether this is the reactor's thread, where nothing may wait (an output callback's).

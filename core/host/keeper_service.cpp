@@ -36,6 +36,12 @@ class ClientPort : public environment::KeeperPort {
   environment::Ticket close(const keeper::CloseRequest& request, ReplyHandler handler) override {
     return client_ ? client_->close(request, watch(std::move(handler))) : 0;
   }
+  environment::Ticket list(const keeper::ListRequest& request, ReplyHandler handler) override {
+    return client_ ? client_->list(request, watch(std::move(handler))) : 0;
+  }
+  environment::Ticket reap(const keeper::ReapRequest& request, ReplyHandler handler) override {
+    return client_ ? client_->reap(request, watch(std::move(handler))) : 0;
+  }
   void cancel(environment::Ticket request) override {
     if (client_) client_->cancel(request);
   }
@@ -107,6 +113,11 @@ Result<std::shared_ptr<environment::KeeperPort>> KeeperService::port() {
     current_ = std::move(*started);
   }
   return current_->port;
+}
+
+int KeeperService::pid() {
+  const std::lock_guard lock(mutex_);
+  return current_ ? current_->keeper->pid() : 0;
 }
 
 Result<std::unique_ptr<KeeperService::Generation>> KeeperService::start() {

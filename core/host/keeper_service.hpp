@@ -23,6 +23,8 @@ class KeeperService {
 
   // The keeper to use now: another one when the last has died.
   Result<std::shared_ptr<environment::KeeperPort>> port();
+  // The child process that was started last; 0: none, or a thread of this process.
+  int pid();
 
  private:
   struct Generation;

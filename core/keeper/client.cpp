@@ -221,6 +221,12 @@ Ticket Client::open(const OpenRequest& request, ReplyHandler handler) {
 Ticket Client::close(const CloseRequest& request, ReplyHandler handler) {
   return impl_->request(request, std::move(handler));
 }
+Ticket Client::list(const ListRequest& request, ReplyHandler handler) {
+  return impl_->request(request, std::move(handler));
+}
+Ticket Client::reap(const ReapRequest& request, ReplyHandler handler) {
+  return impl_->request(request, std::move(handler));
+}
 Ticket Client::spawn(const SpawnRequest& request, EventHandler handler) {
   return impl_->spawn(request, std::move(handler));
 }

@@ -29,7 +29,9 @@ class Client {
   Ticket open(const OpenRequest& request, ReplyHandler handler);
   Ticket spawn(const SpawnRequest& request, EventHandler handler);
   Ticket close(const CloseRequest& request, ReplyHandler handler);
-  // Cancels a probe, open or close that is under way: its handler gets `cancelled`.
+  Ticket list(const ListRequest& request, ReplyHandler handler);
+  Ticket reap(const ReapRequest& request, ReplyHandler handler);
+  // Cancels a probe, open, close, list or reap that is under way: its handler gets `cancelled`.
   void cancel(Ticket request);
   // To the command's process group; 9 kills the whole tree (the execution then ends as usual:
   // exited, gone). Ignored when the execution has ended.

@@ -195,6 +195,15 @@ struct HostEncoder {
             {"purge", request.purge},
             {"deadline_ns", request.deadline_ns}};
   }
+  json operator()(const ListRequest& request) const {
+    return {{"type", "list"}, {"plugin", encode_plugin(request.plugin)}, {"deadline_ns", request.deadline_ns}};
+  }
+  json operator()(const ReapRequest& request) const {
+    return {{"type", "reap"},
+            {"plugin", encode_plugin(request.plugin)},
+            {"entry", request.entry},
+            {"deadline_ns", request.deadline_ns}};
+  }
   json operator()(const CancelMessage& /*message*/) const { return {{"type", "cancel"}}; }
   json operator()(const SignalMessage& message) const { return {{"type", "signal"}, {"number", message.number}}; }
 };
@@ -328,6 +337,11 @@ Result<HostMessage> decode_host_message(const json& body) {
       message.body = decode_spawn(body);
     } else if (type == "close") {
       message.body = decode_close(body);
+    } else if (type == "list") {
+      message.body = ListRequest{decode_plugin(body), integer_at<std::int64_t>(body, "deadline_ns")};
+    } else if (type == "reap") {
+      message.body =
+          ReapRequest{decode_plugin(body), member(body, "entry"), integer_at<std::int64_t>(body, "deadline_ns")};
     } else if (type == "cancel") {
       message.body = CancelMessage{};
     } else if (type == "signal") {

@@ -17,7 +17,9 @@ struct SignalMessage {    // to the execution with this ticket
 
 struct HostMessage {
   std::uint64_t ticket = 0;
-  std::variant<ProbeRequest, OpenRequest, SpawnRequest, CloseRequest, CancelMessage, SignalMessage> body;
+  std::variant<ProbeRequest, OpenRequest, SpawnRequest, CloseRequest, ListRequest, ReapRequest, CancelMessage,
+               SignalMessage>
+      body;
 };
 
 struct KeeperMessage {

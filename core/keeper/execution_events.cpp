@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <utility>
 
@@ -11,6 +13,8 @@
 
 namespace exechost::keeper {
 namespace {
+
+constexpr unsigned char kUntouched = 0xa5;
 
 std::string end_in_words(int wait_status) {
   if (WIFEXITED(wait_status)) return fmt::format("exited with {}", WEXITSTATUS(wait_status));
@@ -106,9 +110,19 @@ void Execution::watch_plugin() {
   around_.loop->watch(event_fd_, POLLIN, [this, self = shared_from_this()](short) { read_plugin(); });
 }
 
+Failure Execution::protocol_error(std::string_view what) const {
+  return make_failure(FailureKind::protocol_error, Phase::run,
+                      fmt::format("backend \"{}\" {}", environment_->backend->id(), what), "wait");
+}
+
 void Execution::read_plugin() {
   // A backend that is always ready must not starve the others: one event a round.
-  eh_event event{};
+  struct {
+    eh_event event{};
+    std::array<unsigned char, 64> beyond{};  // an author who takes the event for a larger one writes here
+  } memory;
+  memory.beyond.fill(kUntouched);
+  eh_event& event = memory.event;
   event.struct_size = sizeof event;
   const plugin::CallLimits limits;
   bool pending = false;
@@ -117,12 +131,14 @@ void Execution::read_plugin() {
     pending = status == EH_PENDING;
     return pending ? EH_OK : status;
   });
+  if (std::any_of(memory.beyond.begin(), memory.beyond.end(), [](unsigned char byte) { return byte != kUntouched; })) {
+    return plugin_failed(protocol_error("wrote beyond the event it was given to fill"));
+  }
   if (pending) return;
   if (result.status == ReplyStatus::failed) return plugin_failed(std::move(result.failure));
   if (result.status == ReplyStatus::ok && event.kind == EH_EVENT_STARTED) {
-    const bool first = !plugin_started_;
-    plugin_started_ = true;
-    if (!guest_ && first) {
+    if (std::exchange(plugin_started_, true)) return plugin_failed(protocol_error("reported twice that it started"));
+    if (!guest_) {
       send(ExecutionEvent::Kind::started);
       for (const int number : held_signals_) table_->signal(table_->self, number);
       held_signals_.clear();
@@ -130,10 +146,7 @@ void Execution::read_plugin() {
     return;
   }
   if (result.status == ReplyStatus::ok && event.kind == EH_EVENT_ENDED) return plugin_ended(event);
-  plugin_failed(make_failure(
-      FailureKind::protocol_error, Phase::run,
-      fmt::format("backend \"{}\" reported an event of unknown kind {}", environment_->backend->id(), event.kind),
-      "wait"));
+  plugin_failed(protocol_error(fmt::format("reported an event of unknown kind {}", event.kind)));
 }
 
 void Execution::plugin_ended(const eh_event& event) {

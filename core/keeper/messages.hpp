@@ -54,12 +54,26 @@ struct CloseRequest {
   std::int64_t deadline_ns = INT64_MAX;
 };
 
+// What the backend still knows of, with ExecHost's labels.
+struct ListRequest {
+  PluginChoice plugin;
+  std::int64_t deadline_ns = INT64_MAX;
+};
+
+// Removes what an environment left behind that was opened in another keeper, perhaps a dead one.
+struct ReapRequest {
+  PluginChoice plugin;
+  nlohmann::json entry;  // of the ledger
+  std::int64_t deadline_ns = INT64_MAX;
+};
+
 enum class ReplyStatus { ok, failed, timed_out, cancelled };
 
 struct Reply {
   ReplyStatus status = ReplyStatus::failed;
   Failure failure;      // for failed
-  nlohmann::json body;  // probe: the plugin's answer; open: {"environment": N, "id": ..., "init": ...}
+  nlohmann::json body;  // probe: the plugin's answer; open: {"environment": N, "id": ..., "init": ...};
+                        // list: [{"name": ..., "labels": {...}}], checked
 };
 
 // What happens to one execution, in this order: confined?, started?, exited?, then exactly one

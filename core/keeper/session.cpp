@@ -8,6 +8,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/keeper/failures.hpp"
+#include "core/keeper/listed.hpp"
 
 namespace exechost::keeper {
 namespace {
@@ -23,6 +24,16 @@ Reply reply_from(const CallResult& result, nlohmann::json body = nullptr) {
   reply.failure = result.failure;
   reply.body = std::move(body);
   return reply;
+}
+
+using BackendCall = std::function<eh_status(const eh_backend&, const eh_call*)>;
+CallResult call_backend(Core& core, const PluginChoice& plugin, Phase phase, const plugin::CallLimits& limits,
+                        const BackendCall& function) {
+  std::shared_ptr<Backend> backend;
+  CallResult made = core.backends.get(plugin, limits, backend);
+  if (made.status != ReplyStatus::ok) return made;
+  return call_plugin(backend->id(), phase, limits,
+                     [&](const eh_call* call) { return function(*backend->table(), call); });
 }
 
 }  // namespace
@@ -114,6 +125,10 @@ bool Session::dispatch(Packet packet) {
     spawn(ticket, std::move(*spawning), std::move(packet));
   } else if (const auto* closing = std::get_if<CloseRequest>(&message->body)) {
     close(ticket, *closing);
+  } else if (auto* listing = std::get_if<ListRequest>(&message->body)) {
+    list(ticket, std::move(*listing));
+  } else if (auto* reaping = std::get_if<ReapRequest>(&message->body)) {
+    reap(ticket, std::move(*reaping));
   } else if (std::holds_alternative<CancelMessage>(message->body)) {
     if (const auto found = requests_.find(ticket); found != requests_.end()) operations_.cancel(found->second);
   } else if (const auto* signal = std::get_if<SignalMessage>(&message->body)) {
@@ -140,12 +155,8 @@ void Session::probe(std::uint64_t ticket, ProbeRequest request) {
   const auto id = begin(ticket, request.deadline_ns, fmt::format("backend \"{}\", being probed,", request.plugin.id));
   if (!id) return;
   auto task = [core = core_, request = std::move(request)](const plugin::CallLimits& limits) {
-    std::shared_ptr<Backend> backend;
-    CallResult made = core->backends.get(request.plugin, limits, backend);
-    if (made.status != ReplyStatus::ok) return made;
-    return call_plugin(backend->id(), Phase::provision, limits, [&backend](const eh_call* call) {
-      return backend->table()->probe(backend->table()->self, call);
-    });
+    return call_backend(*core, request.plugin, Phase::provision, limits,
+                        [](const eh_backend& table, const eh_call* call) { return table.probe(table.self, call); });
   };
   operations_.run(*id, std::move(task), [this, ticket](const Operations::Ending& ending) {
     if (ending.result.status != ReplyStatus::ok) return reply(ticket, reply_from(ending.result));
@@ -253,6 +264,36 @@ void Session::close(std::uint64_t ticket, const CloseRequest& request) {
   }
   end_environment(found->second, request.purge, request.deadline_ns, ticket,
                   [this, ticket](const CallResult& result) { reply(ticket, reply_from(result)); });
+}
+
+void Session::list(std::uint64_t ticket, ListRequest request) {
+  const auto id = begin(ticket, request.deadline_ns, fmt::format("backend \"{}\", listing,", request.plugin.id));
+  if (!id) return;
+  auto task = [core = core_, request = std::move(request)](const plugin::CallLimits& limits) {
+    return call_backend(*core, request.plugin, Phase::cleanup, limits,
+                        [](const eh_backend& table, const eh_call* call) { return table.list(table.self, call); });
+  };
+  operations_.run(*id, std::move(task), [this, ticket](const Operations::Ending& ending) {
+    if (ending.result.status != ReplyStatus::ok) return reply(ticket, reply_from(ending.result));
+    auto listed = parse_listed(ending.result.answer);
+    if (!listed) return reply(ticket, reply_from(CallResult::failed(listed.error())));
+    reply(ticket, reply_from(ending.result, std::move(*listed)));
+  });
+}
+
+void Session::reap(std::uint64_t ticket, ReapRequest request) {
+  const auto id =
+      begin(ticket, request.deadline_ns, fmt::format("backend \"{}\", removing what was left,", request.plugin.id));
+  if (!id) return;
+  auto task = [core = core_, request = std::move(request)](const plugin::CallLimits& limits) {
+    const std::string entry = request.entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return call_backend(*core, request.plugin, Phase::cleanup, limits,
+                        [&entry](const eh_backend& table, const eh_call* call) {
+                          return table.reap(table.self, plugin::to_eh(entry), call);
+                        });
+  };
+  operations_.run(*id, std::move(task),
+                  [this, ticket](const Operations::Ending& ending) { reply(ticket, reply_from(ending.result)); });
 }
 
 void Session::end_environment(const std::shared_ptr<Environment>& environment, bool purge, std::int64_t deadline_ns,

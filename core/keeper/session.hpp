@@ -56,6 +56,8 @@ class Session {
   void open(std::uint64_t ticket, OpenRequest request);
   void spawn(std::uint64_t ticket, SpawnRequest request, Packet packet);
   void close(std::uint64_t ticket, const CloseRequest& request);
+  void list(std::uint64_t ticket, ListRequest request);
+  void reap(std::uint64_t ticket, ReapRequest request);
   std::optional<Operations::Id> begin(std::uint64_t ticket, std::int64_t deadline_ns, const std::string& what);
   void opened(std::uint64_t ticket, const std::shared_ptr<Environment>& environment, const Operations::Ending& ending);
 

@@ -147,6 +147,8 @@ class ScriptedKeeper : public environment::KeeperPort, public environment::Envir
   environment::Ticket spawn(const keeper::SpawnRequest& request,
                             std::function<void(keeper::ExecutionEvent)> handler) override;
   environment::Ticket close(const keeper::CloseRequest&, std::function<void(Reply)>) override { return 0; }
+  environment::Ticket list(const keeper::ListRequest&, std::function<void(Reply)>) override { return 0; }
+  environment::Ticket reap(const keeper::ReapRequest&, std::function<void(Reply)>) override { return 0; }
   void signal(environment::Ticket ticket, int number) override;
   // Both.
   void cancel(environment::Ticket ticket) override;

@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/output.hpp"
+#include "cli/setting_overrides.hpp"
+#include "core/conformance/conformance.hpp"
+#include "core/conformance/report.hpp"
+
+namespace exechost::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using conformance::Finding;
+using conformance::Verdict;
+
+constexpr int kHighestLevel = 4;
+
+std::string line_of(const Finding& finding) {
+  const char* const word = finding.verdict.kind == Verdict::Kind::passed   ? "ok"
+                           : finding.verdict.kind == Verdict::Kind::failed ? "FAIL"
+                                                                           : "unchecked";
+  std::string line =
+      fmt::format("{:<9}  L{}  {:<24} {}\n", word, static_cast<int>(finding.level), finding.name, finding.title);
+  if (!finding.verdict.why.empty()) line += fmt::format("{:<15}{}\n", "", finding.verdict.why);
+  return line;
+}
+
+std::string summary_of(const conformance::Report& report) {
+  const auto level = report.level();
+  return fmt::format("\n{} of {}: {} passed, {} failed, {} unchecked\n", level ? to_string(*level) : "no level",
+                     report.backend, report.count(Verdict::Kind::passed), report.count(Verdict::Kind::failed),
+                     report.count(Verdict::Kind::unchecked));
+}
+
+class ConformanceCommand final : public Command {
+ public:
+  std::string name() const override { return "conformance"; }
+  std::string summary() const override { return "Check that a backend plugin does what it claims"; }
+  std::string examples() const override {
+    return "  exechost conformance ./build/box.so\n"
+           "  exechost conformance ./build/box.so --level 1\n"
+           "  exechost conformance ./build/box.so --settings '{\"host\": \"farm1\"}' --json\n"
+           "  exechost conformance ./build/box.so --only tree --only exec.signals\n"
+           "  exechost conformance ./build/box.so --junit report.xml\n"
+           "\n"
+           "Levels: 0 exec, 1 streams and signals, 2 environments, 3 limits, 4 recovery. What is not claimed, or can't "
+           "be\n"
+           "found out on this machine, is unchecked and never counts as passed.\n"
+           "Exit status: 0 no check failed; 1 one did, or there was no plugin to check.";
+  }
+  void add_options(CLI::App& app) override {
+    app.add_option("FILE", library_, "The plugin, FILE.so; its manifest FILE.json is beside it");
+    app.add_option("--settings", settings_, "The plugin's own settings, one JSON object")->type_name("JSON");
+    app.add_option("--level", level_, "The highest level to check, 0 to 4 (default: all)")->type_name("N");
+    app.add_option("--only", only_, "Only checks of this name or group; may be repeated")->type_name("NAME");
+    app.add_flag("--json", json_, "The report as one JSON object");
+    app.add_option("--junit", junit_, "Write the report to FILE as JUnit XML too")->type_name("FILE");
+  }
+
+  int run(const CommandLine& /*line*/) override {
+    auto options = chosen();
+    if (!options) {
+      print_failure(options.error());
+      return kExitUsage;
+    }
+    // One line after each check: the whole takes a minute or more.
+    const auto report = conformance::run_kit(*options, [this](const Finding& finding) {
+      if (!json_) print(line_of(finding));
+    });
+    if (!report) {
+      print_failure(report.error());
+      return 1;
+    }
+    if (!junit_.empty()) {
+      if (auto written = conformance::write_file(junit_, conformance::to_junit(*report)); !written) {
+        print_failure(written.error());
+        return 1;
+      }
+    }
+    print(json_ ? conformance::to_json(*report).dump() + "\n" : summary_of(*report));
+    return report->count(Verdict::Kind::failed) == 0 ? 0 : 1;
+  }
+
+ private:
+  Result<conformance::Options> chosen() const {
+    conformance::Options options;
+    if (library_.empty())
+      return unexpected(
+          usage_failure("which plugin? FILE is missing", "for example: exechost conformance ./build/box.so"));
+    std::error_code error;
+    options.subject.library = fs::canonical(library_, error).string();
+    if (error) return unexpected(usage_failure(fmt::format("\"{}\" can't be found: {}", library_, error.message())));
+    if (level_ < 0 || level_ > kHighestLevel)
+      return unexpected(usage_failure(fmt::format("--level {} is not 0 to 4", level_)));
+    options.highest = static_cast<conformance::Level>(level_);
+    options.only = only_;
+    if (!settings_.empty()) {
+      options.subject.settings = nlohmann::json::parse(settings_, nullptr, false);
+      if (!options.subject.settings.is_object())
+        return unexpected(
+            usage_failure("--settings is not a JSON object", "for example: --settings '{\"host\": \"farm1\"}'"));
+    }
+    options.subject.exechost_program = fs::read_symlink("/proc/self/exe", error).string();
+    return options;
+  }
+
+  std::string library_;
+  std::string settings_;
+  int level_ = kHighestLevel;
+  std::vector<std::string> only_;
+  bool json_ = false;
+  std::string junit_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_conformance_command() { return std::make_unique<ConformanceCommand>(); }
+
+}  // namespace exechost::cli

@@ -1,0 +1,143 @@
+// Level 2: an environment holds several commands, ends whole, and is known as long as it exists.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+
+#include "core/conformance/check.hpp"
+#include "core/conformance/environment_list.hpp"
+#include "core/conformance/expect.hpp"
+#include "core/conformance/subject.hpp"
+#include "core/conformance/waiting.hpp"
+
+namespace exechost::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+
+Verdict failed(std::string_view what, const Failure& failure) {
+  return Verdict::failed(fmt::format("{}: {}: {}", what, to_string(failure.kind), failure.message));
+}
+
+Verdict several_commands(Subject& subject) {
+  auto link = subject.link();
+  if (!link) return failed("a keeper", link.error());
+  auto place = (*link)->open();
+  if (!place) return failed("open", place.error());
+  for (int i = 0; i < 3; ++i) {
+    auto verdict = exact(fmt::format("command {} in one environment", i + 1),
+                         (*link)->run(*place, fmt::format("echo {0}; exit {0}", i)), fmt::format("{}\n", i), {}, i);
+    if (verdict.kind != Verdict::Kind::passed) return verdict;
+  }
+  std::vector<std::future<ExecResult>> together;
+  for (int i = 0; i < 4; ++i) {
+    together.push_back(std::async(std::launch::async, [&link, &place, i] {
+      return (*link)->run(*place, fmt::format("sleep 0.{0}; echo {0}; exit {0}", i + 1));
+    }));
+  }
+  for (int i = 0; i < 4; ++i) {
+    auto verdict = exact(fmt::format("command {} of 4 at the same time in one environment", i + 1),
+                         together[static_cast<std::size_t>(i)].get(), fmt::format("{}\n", i + 1), {}, i + 1);
+    if (verdict.kind != Verdict::Kind::passed) return verdict;
+  }
+  if (auto closed = (*link)->close(*place); !closed) return failed("close", closed.error());
+  return Verdict::passed();
+}
+
+Verdict close_ends_commands(Subject& subject) {
+  if (!subject.claims("tree_kill")) return Verdict::unchecked("tree_kill is not claimed");
+  if (!subject.shares_workspace()) return Verdict::unchecked("files of the command are not on this machine");
+  auto link = subject.link();
+  if (!link) return failed("a keeper", link.error());
+  auto place = (*link)->open();
+  if (!place) return failed("open", place.error());
+  const std::string beat = subject.scratch().workspace() + "/beat-close";
+  if (auto begun = (*link)->begin(*place, beating(beat)); !begun) return failed("a command", begun.error());
+  if (!becomes_true([&] { return is_beating(beat); }, 20s)) return Verdict::failed("the command did not start");
+  if (auto closed = (*link)->close(*place); !closed) return failed("close", closed.error());
+  if (beats_on(beat)) return Verdict::failed("a command runs on after its environment was closed");
+  return Verdict::passed();
+}
+
+Verdict listed_while_open(Subject& subject) {
+  auto link = subject.link();
+  if (!link) return failed("a keeper", link.error());
+  EnvironmentList list(**link);
+  if (auto verdict = list.expect({}, "before anything is opened"); verdict.kind != Verdict::Kind::passed)
+    return verdict;
+  auto first = (*link)->open();
+  if (!first) return failed("open", first.error());
+  auto second = (*link)->open();
+  if (!second) return failed("open", second.error());
+  // Processes alone end with the keeper: a backend that has nothing else has nothing to list.
+  const bool lasting = must_list(subject.statement());
+  if (auto verdict = list.expect_open({&*first, &*second}, lasting); verdict.kind != Verdict::Kind::passed)
+    return verdict;
+  if (auto closed = (*link)->close(*first); !closed) return failed("close", closed.error());
+  if (auto verdict = list.expect_open({&*second}, lasting); verdict.kind != Verdict::Kind::passed) return verdict;
+  if (auto closed = (*link)->close(*second); !closed) return failed("close", closed.error());
+  return list.expect({}, "after everything was closed");
+}
+
+Verdict cancelled_open_leaves_nothing(Subject& subject) {
+  auto link = subject.link();
+  if (!link) return failed("a keeper", link.error());
+  for (int i = 0; i < 5; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    const keeper::Reply reply = (*link)->open_and_cancel();
+    const auto took = std::chrono::steady_clock::now() - began;
+    // A quick backend may have been done before.
+    if (reply.status == keeper::ReplyStatus::failed || reply.status == keeper::ReplyStatus::timed_out)
+      return failed("an open that was cancelled", reply.failure);
+    if (took > 4s) return Verdict::failed("an open that was cancelled took more than 4 s to end");
+    if (reply.status == keeper::ReplyStatus::ok) {
+      OpenPlace place;
+      place.number = reply.body.value("environment", std::uint64_t{0});
+      if (auto closed = (*link)->close(place); !closed) return failed("close", closed.error());
+    }
+  }
+  return EnvironmentList(**link).expect({}, "after opens that were cancelled");
+}
+
+Verdict deadline_in_open_leaves_nothing(Subject& subject) {
+  auto link = subject.link();
+  if (!link) return failed("a keeper", link.error());
+  for (const auto time : {0ms, 1ms, 3ms, 10ms}) {
+    const auto began = std::chrono::steady_clock::now();
+    auto place = (*link)->open(time);
+    const auto took = std::chrono::steady_clock::now() - began;
+    if (took > 5s) return Verdict::failed(fmt::format("an open with {} ms took more than 5 s", time.count()));
+    if (!place) continue;
+    if (auto closed = (*link)->close(*place); !closed) return failed("close", closed.error());
+  }
+  return EnvironmentList(**link).expect({}, "after opens whose deadline passed");
+}
+
+Verdict state_lasts(Subject& subject) {
+  if (!subject.claims("persistent")) return Verdict::unchecked("persistent is not claimed");
+  auto link = subject.link();
+  if (!link) return failed("a keeper", link.error());
+  auto place = (*link)->open();
+  if (!place) return failed("open", place.error());
+  auto verdict =
+      first_failure({exact("a file made by one command", (*link)->run(*place, "echo kept > /tmp/conformance"), {}),
+                     exact("read by the next", (*link)->run(*place, "cat /tmp/conformance"), "kept\n")});
+  if (auto closed = (*link)->close(*place); !closed) return failed("close", closed.error());
+  return verdict;
+}
+
+}  // namespace
+
+std::vector<Check> environment_checks() {
+  return {{Level::environments, "environment.commands", "one environment runs several commands, also at once",
+           several_commands},
+          {Level::environments, "environment.state", "what one command leaves is there for the next", state_lasts},
+          {Level::environments, "environment.close", "closing ends what still runs in it", close_ends_commands},
+          {Level::environments, "environment.list", "the list shows exactly what is open", listed_while_open},
+          {Level::environments, "environment.cancel", "an open that is cancelled leaves nothing",
+           cancelled_open_leaves_nothing},
+          {Level::environments, "environment.deadline", "an open whose deadline passes leaves nothing",
+           deadline_in_open_leaves_nothing}};
+}
+
+}  // namespace exechost::conformance

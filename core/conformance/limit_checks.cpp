@@ -1,0 +1,92 @@
+// Level 3: claimed limits hold, and are no tighter than asked.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "core/conformance/check.hpp"
+#include "core/conformance/expect.hpp"
+#include "core/conformance/subject.hpp"
+
+namespace exechost::conformance {
+namespace {
+
+using nlohmann::json;
+
+ExecResult limited(Subject& subject, const std::string& script, const char* name, const json& value) {
+  Request request = subject.script(script);
+  Subject::add_settings(request, {{"resources", {{name, value}}}});
+  return subject.run(request);
+}
+
+// tail(1) keeps a line of 300 MB in memory.
+Verdict memory(Subject& subject) {
+  if (!subject.claims("memory")) return Verdict::unchecked("memory is not claimed");
+  constexpr const char* kScript = "head -c 300000000 /dev/zero | tail | wc -c | tr -d ' '";
+  const ExecResult little = limited(subject, kScript, "memory", "100m");
+  if (little.status == Status::failed) return Verdict::failed(fmt::format("with 100 MiB it {}", in_words(little)));
+  if (little.out.data == "300000000\n")
+    return Verdict::failed("300 MB are kept in memory although 100 MiB are allowed");
+  const ExecResult enough = limited(subject, kScript, "memory", "1g");
+  if (enough.out.data != "300000000\n")
+    return Verdict::failed(fmt::format("300 MB in memory are not possible with 1 GiB: it {}", in_words(enough)));
+  return Verdict::passed();
+}
+
+// Seconds of processor time that a shell's `times` says its children used: the second line, "0m1.98s 0m0.00s".
+double children_seconds(const std::string& times) {
+  const std::size_t line = times.find('\n');
+  if (line == std::string::npos) return -1;
+  const char* at = times.c_str() + line + 1;
+  double seconds = 0;
+  for (int i = 0; i < 2; ++i) {
+    char* end = nullptr;
+    const double minutes = std::strtod(at, &end);
+    if (*end != 'm') return -1;
+    seconds += minutes * 60 + std::strtod(end + 1, &end);
+    if (*end != 's') return -1;
+    at = end + 1;
+  }
+  return seconds;
+}
+
+Verdict cpu(Subject& subject) {
+  if (!subject.claims("cpu")) return Verdict::unchecked("cpu is not claimed");
+  constexpr const char* kScript = "timeout 2 sh -c 'while :; do :; done'; times";
+  const ExecResult half = limited(subject, kScript, "cpu", 0.5);
+  if (half.status != Status::exited) return Verdict::failed(fmt::format("with half a core it {}", in_words(half)));
+  const double used = children_seconds(half.out.data);
+  if (used < 0) return Verdict::unchecked("the shell's `times` can't be read: " + shown(half.out.data));
+  if (used > 1.5) return Verdict::failed(fmt::format("{:.2f} s of processor time in 2 s with half a core", used));
+  if (used < 0.3) return Verdict::failed(fmt::format("only {:.2f} s of processor time in 2 s with half a core", used));
+  return Verdict::passed();
+}
+
+Verdict processes(Subject& subject) {
+  if (!subject.claims("pids")) return Verdict::unchecked("pids is not claimed");
+  constexpr const char* kScript = "i=0; while [ $i -lt 80 ]; do sleep 3 & i=$((i+1)); done; echo all";
+  const ExecResult few = limited(subject, kScript, "pids", 30);
+  if (few.status == Status::failed) return Verdict::failed(fmt::format("with 30 processes it {}", in_words(few)));
+  if (few.out.data == "all\n") return Verdict::failed("80 processes are started although 30 are allowed");
+  return exact("80 processes with 300 allowed", limited(subject, kScript, "pids", 300), "all\n");
+}
+
+Verdict disk(Subject& subject) {
+  if (!subject.claims("disk")) return Verdict::unchecked("disk is not claimed");
+  constexpr const char* kScript =
+      "head -c 200000000 /dev/zero > /tmp/conformance && echo written; rm -f /tmp/conformance";
+  const ExecResult little = limited(subject, kScript, "disk", "100m");
+  if (little.status == Status::failed) return Verdict::failed(fmt::format("with 100 MiB it {}", in_words(little)));
+  if (little.out.data == "written\n") return Verdict::failed("200 MB are written although 100 MiB are allowed");
+  return exact("200 MB with 1 GiB allowed", limited(subject, kScript, "disk", "1g"), "written\n");
+}
+
+}  // namespace
+
+std::vector<Check> limit_checks() {
+  return {{Level::limits, "limits.memory", "a memory limit stops who exceeds it", memory},
+          {Level::limits, "limits.cpu", "a part of a core is that part", cpu},
+          {Level::limits, "limits.pids", "a process limit stops who exceeds it", processes},
+          {Level::limits, "limits.disk", "a disk limit stops who exceeds it", disk}};
+}
+
+}  // namespace exechost::conformance
