@@ -92,7 +92,8 @@ Verdict exact_environment(Subject& subject) {
   if (!explained) return Verdict::failed("explain: " + explained.error().message);
   // What may be a secret is named there without its value.
   std::map<std::string, std::optional<std::string>> expected;
-  for (const auto& [name, value] : nlohmann::json::parse(*explained).at("environment").items())
+  const auto plan = nlohmann::json::parse(*explained);
+  for (const auto& [name, value] : plan.at("environment").items())
     expected[name] = value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
   for (const auto& [name, value] : request.env) expected[name] = value;
   const ExecResult result = subject.run(request);

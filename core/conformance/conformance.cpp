@@ -60,6 +60,7 @@ Result<Report> run_kit(const Options& options, const std::function<void(const Fi
     finding.took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
     report.findings.push_back(finding);
     if (on_finding) on_finding(finding);
+    if (options.stop_at_failure && finding.verdict.kind == Verdict::Kind::failed) break;
   }
   return report;
 }

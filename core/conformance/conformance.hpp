@@ -17,6 +17,7 @@ struct Options {
   SubjectOptions subject;
   Level highest = Level::recovery;
   std::vector<std::string> only;  // names or their beginnings ("tree"); empty: all
+  bool stop_at_failure = false;
 };
 
 struct Finding {

@@ -14,7 +14,7 @@
 namespace exechost::keeper {
 namespace {
 
-constexpr unsigned char kUntouched = 0xa5;
+constexpr unsigned char kUntouched = 0x5c;
 
 std::string end_in_words(int wait_status) {
   if (WIFEXITED(wait_status)) return fmt::format("exited with {}", WEXITSTATUS(wait_status));
