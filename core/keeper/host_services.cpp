@@ -73,7 +73,7 @@ Result<ProcessSpec> convert(const eh_process_spec* spec) {
 // Off unless asked for: standard error may be the command's own.
 void write_log(void* /*context*/, int32_t level, eh_str message) {
   const char* wanted = ::getenv("EXECHOST_KEEPER_LOG");
-  if (wanted == nullptr || level < std::atoi(wanted)) return;
+  if (wanted == nullptr || level < std::strtol(wanted, nullptr, 10)) return;
   const std::string text = plugin::from_eh({message.ptr, std::min<std::uint64_t>(message.len, kMaxLogBytes)});
   const std::string line = fmt::format("exechost-keeper: {}\n", escape_for_terminal(to_valid_utf8(text)));
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   if (argc % 2 == 0 || options.ledger_folder.empty() || !is_socket(exechost::keeper::kKeeperSocket)) return usage();
   ::fcntl(exechost::keeper::kKeeperSocket, F_SETFD, FD_CLOEXEC);
   // A host that ignores SIGCHLD would have us lose every exit status.
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  for (int number = 1; number < NSIG; ++number) static_cast<void>(::signal(number, SIG_DFL));
   if (::chdir("/") != 0) return usage();
   options.host_pidfd = host_pidfd();
   options.child_open_files = raise_open_files();

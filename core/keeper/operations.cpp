@@ -37,7 +37,7 @@ Result<Operations::Id> Operations::begin(std::int64_t deadline_ns, std::string w
   return id;
 }
 
-void Operations::run(Id id, Task task, Done done) {
+void Operations::run(Id id, Task task, const Done& done) {
   const auto found = operations_.find(id);
   if (found == operations_.end()) return;
   const auto cancel_fd = found->second.cancel_fd;

@@ -35,7 +35,7 @@ class Operations {
   // deadline or the cancellation; the call then goes on unattended. `what` is for its message.
   Result<Id> begin(std::int64_t deadline_ns, std::string what, Overdue overdue);
   // Runs the task on a worker.
-  void run(Id id, Task task, Done done);
+  void run(Id id, Task task, const Done& done);
   // Makes the cancellation descriptor readable.
   void cancel(Id id) { stop(id, ReplyStatus::cancelled); }
   void cancel_all();

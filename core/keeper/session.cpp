@@ -38,18 +38,21 @@ CallResult call_backend(Core& core, const PluginChoice& plugin, Phase phase, con
 
 }  // namespace
 
-Session::Session(std::shared_ptr<Core> core, WorkerPool& pool, UniqueFd socket, const KeeperOptions& options)
+Session::Session(std::shared_ptr<Core> core, WorkerPool& pool, UniqueFd socket, KeeperOptions options)
     : core_(std::move(core)),
       loop_(core_, &core_->loop),
       pool_(pool),
       socket_(std::move(socket)),
-      options_(options),
+      options_(std::move(options)),
       operations_(loop_, pool_) {}
 
 Session::~Session() {
   // A backend may be destroyed only when its environments are closed. Those that could not be:
   // theirs stays, with what it still does.
-  for (const auto& [number, environment] : environments_) new std::shared_ptr<Backend>(environment->backend);
+  for (const auto& [number, environment] : environments_) {
+    new std::shared_ptr<Backend>(
+        environment->backend);  // NOLINT(bugprone-unhandled-exception-at-new): as any allocation
+  }
 }
 
 void Session::start() {

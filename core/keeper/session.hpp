@@ -35,7 +35,7 @@ struct Core {
 
 class Session {
  public:
-  Session(std::shared_ptr<Core> core, WorkerPool& pool, UniqueFd socket, const KeeperOptions& options);
+  Session(std::shared_ptr<Core> core, WorkerPool& pool, UniqueFd socket, KeeperOptions options);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
