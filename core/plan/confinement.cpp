@@ -12,12 +12,14 @@ namespace {
 constexpr std::array<const char*, 9> kWritable{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
                                                "/dev/tty",  "/dev/ptmx", "/dev/pts",  "/proc"};
 
-std::vector<ViewCheck> make_view_checks(const View& view, const Facts& facts) {
+std::vector<ViewCheck> make_view_checks(const View& view, const Facts& facts, bool rendered) {
   std::vector<ViewCheck> checks;
   for (const ViewEntry& entry : view.entries) {
+    const bool shown = entry.access == Access::ro || entry.access == Access::rw;
+    // What nobody hides or puts elsewhere is where it always was: no sign of an exchange.
+    if (!rendered && (!shown || !entry.source.empty())) continue;
     const PathFact& fact = facts.path(entry.source.empty() ? entry.path : entry.source);
     if (fact.kind == FileKind::missing || fact.inode == 0) continue;
-    const bool shown = entry.access == Access::ro || entry.access == Access::rw;
     checks.push_back({entry.path, fact.device, fact.inode, shown});
   }
   return checks;
@@ -33,9 +35,9 @@ Confinement no_confinement() {
   return confinement;
 }
 
-Confinement make_confinement(const View& view, const Resources& resources, const Facts& facts) {
+Confinement make_confinement(const View& view, const Resources& resources, const Facts& facts, bool rendered) {
   Confinement confinement;
-  confinement.view_checks = make_view_checks(view, facts);
+  confinement.view_checks = make_view_checks(view, facts, rendered);
   std::vector<LandlockRule>& rules = confinement.landlock_rules;
   for (const ViewEntry& entry : view.entries) {
     const bool writable = entry.access == Access::rw || entry.access == Access::private_;

@@ -285,6 +285,23 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+TEST(Negotiation, WhereNobodyHidesFilesTheGuestIsNotToldToLookForThem) {
+  const auto out_of_reach = [](const Plan& plan) {
+    return std::count_if(plan.confinement.view_checks.begin(), plan.confinement.view_checks.end(),
+                         [](const ViewCheck& check) { return !check.same; });
+  };
+  Planned planned;
+  planned.settings.set("best_effort", {"filesystem"});
+  auto plan = planned.plan();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_GT(out_of_reach(*plan), 0) << "best_effort alone changes nothing";
+  grant(planned.backends[0], "files", Grade::advisory);
+  plan = planned.plan();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(out_of_reach(*plan), 0);
+  EXPECT_FALSE(plan->confinement.view_checks.empty());
+}
+
 TEST(Negotiation, BuiltInLimitsAreBestEffortAndReported) {
   Planned planned;
   planned.machine.facts.uid = 0;

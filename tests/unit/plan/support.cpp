@@ -120,6 +120,8 @@ PathFact FakeMachine::inspect(const std::string& path) const {
     kind = FileKind::folder;
   }
   fact.kind = kind;
+  fact.device = 1;
+  fact.inode = 2 + static_cast<std::uint64_t>(std::distance(nodes_.begin(), nodes_.lower_bound(place)));
   fact.resolved = fact.landing = place;
   return fact;
 }

@@ -600,6 +600,8 @@ TEST(ConfinementRules, WhatIsShownMustBeThereAndWhatIsNotMustNot) {
       make_confinement(view, {}, facts).view_checks,
       ElementsAre(ViewCheck{"/", 1, 2, true}, ViewCheck{"/home", 1, 3, false}, ViewCheck{"/home/u/ws", 1, 4, true},
                   ViewCheck{"/home/u/ws/x", 1, 5, false}, ViewCheck{"/run", 1, 6, false}));
+  EXPECT_THAT(make_confinement(view, {}, facts, false).view_checks, ElementsAre(ViewCheck{"/", 1, 2, true}))
+      << "without the view everything is where it is on this machine";
 }
 
 TEST(Paths, AreExpandedLexically) {

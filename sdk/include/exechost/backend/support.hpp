@@ -45,8 +45,8 @@ class Fd {
   int fd_ = -1;
 };
 
-// Text as a JSON string, quotes included. For answers made by hand; a backend that reads
-// documents brings a JSON library of its choice. `text` has to be UTF-8.
+// Text as a JSON string, quotes included. For answers made by hand (json_string reads one). `text` has
+// to be UTF-8.
 inline std::string json_quote(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
