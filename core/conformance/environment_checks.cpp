@@ -44,6 +44,37 @@ Verdict several_commands(Subject& subject) {
   return Verdict::passed();
 }
 
+Verdict one_dies_alone(Subject& subject) {
+  auto link = subject.link();
+  if (!link) return failed("a keeper", link.error());
+  auto place = (*link)->open();
+  if (!place) return failed("open", place.error());
+  auto dying = std::async(std::launch::async, [&] { return (*link)->run(*place, "exec sleep 60", 500ms); });
+  const ExecResult other = (*link)->run(*place, "sleep 2; echo on; exit 3");
+  const ExecResult killed = dying.get();
+  if (killed.status != Status::timed_out)
+    return Verdict::failed(fmt::format("a command with a deadline of 0.5 s {}", in_words(killed)));
+  auto verdict = exact("a command beside one that is killed", other, "on\n", {}, 3);
+  if (auto closed = (*link)->close(*place); !closed) return failed("close", closed.error());
+  return verdict;
+}
+
+// plugin.h: a plugin does not change what belongs to the whole process.
+Verdict process_unchanged(Subject& subject) {
+  auto link = subject.link();
+  if (!link) return failed("a keeper", link.error());
+  if (auto listed = (*link)->list(); !listed) return failed("list", listed.error());
+  const std::string folder = (*link)->keeper_folder();
+  auto place = (*link)->open();
+  if (!place) return failed("open", place.error());
+  const ExecResult result = (*link)->run(*place, "exit 0");
+  if (auto closed = (*link)->close(*place); !closed) return failed("close", closed.error());
+  if ((*link)->keeper_folder() != folder)
+    return Verdict::failed(
+        fmt::format("the process that loaded it is in {} now instead of {}", (*link)->keeper_folder(), folder));
+  return exits_with("exit 0", result, 0);
+}
+
 Verdict close_ends_commands(Subject& subject) {
   if (!subject.claims("tree_kill")) return Verdict::unchecked("tree_kill is not claimed");
   if (!subject.shares_workspace()) return Verdict::unchecked("files of the command are not on this machine");
@@ -131,6 +162,9 @@ Verdict state_lasts(Subject& subject) {
 std::vector<Check> environment_checks() {
   return {{Level::environments, "environment.commands", "one environment runs several commands, also at once",
            several_commands},
+          {Level::environments, "environment.kill", "killing one command leaves the others of its environment",
+           one_dies_alone},
+          {Level::environments, "environment.process", "the process that loads it stays as it was", process_unchanged},
           {Level::environments, "environment.state", "what one command leaves is there for the next", state_lasts},
           {Level::environments, "environment.close", "closing ends what still runs in it", close_ends_commands},
           {Level::environments, "environment.list", "the list shows exactly what is open", listed_while_open},

@@ -82,6 +82,13 @@ Verdict working_folder(Subject& subject) {
                         exact("pwd in /usr", subject.run(request), "/usr\n")});
 }
 
+Verdict no_more_descriptors(Subject& subject) {
+  const ExecResult result = subject.run(subject.request({"/bin/ls", "/proc/self/fd"}));
+  if (result.status == Status::exited && result.exit_code != 0)
+    return Verdict::unchecked("the environment has no ls or no /proc/self/fd");
+  return exact("ls of its own descriptors, the listing's included", result, "0\n1\n2\n3\n");
+}
+
 Verdict in_parallel(Subject& subject) {
   constexpr int kCommands = 8;
   std::vector<Execution> running;
@@ -103,15 +110,17 @@ Verdict in_parallel(Subject& subject) {
 }  // namespace
 
 std::vector<Check> exec_checks() {
-  return {{Level::exec, "exec.runs", "a command runs and what it writes arrives", runs_a_command},
-          {Level::exec, "exec.exit_codes", "exit codes from 0 to 255 are the command's own", exit_codes},
-          {Level::exec, "exec.signals", "a command that a signal ended is reported so", signal_deaths},
-          {Level::exec, "exec.missing_program", "a program that is not there is a spawn failure", missing_program},
-          {Level::exec, "exec.not_executable", "a file that can't be executed is a spawn failure", not_executable},
-          {Level::exec, "exec.once", "a command that fails ran once", runs_once},
-          {Level::exec, "exec.end", "the end is reported when it is there, not before", says_when_it_ended},
-          {Level::exec, "exec.cwd", "a command starts in the folder that was asked for", working_folder},
-          {Level::exec, "exec.parallel", "commands at the same time don't disturb each other", in_parallel}};
+  return {
+      {Level::exec, "exec.runs", "a command runs and what it writes arrives", runs_a_command},
+      {Level::exec, "exec.exit_codes", "exit codes from 0 to 255 are the command's own", exit_codes},
+      {Level::exec, "exec.signals", "a command that a signal ended is reported so", signal_deaths},
+      {Level::exec, "exec.missing_program", "a program that is not there is a spawn failure", missing_program},
+      {Level::exec, "exec.not_executable", "a file that can't be executed is a spawn failure", not_executable},
+      {Level::exec, "exec.once", "a command that fails ran once", runs_once},
+      {Level::exec, "exec.end", "the end is reported when it is there, not before", says_when_it_ended},
+      {Level::exec, "exec.cwd", "a command starts in the folder that was asked for", working_folder},
+      {Level::exec, "exec.descriptors", "a command has its three streams and no other descriptor", no_more_descriptors},
+      {Level::exec, "exec.parallel", "commands at the same time don't disturb each other", in_parallel}};
 }
 
 }  // namespace exechost::conformance

@@ -27,6 +27,9 @@ Verdict same_bytes(std::string_view what, std::string_view seen, std::string_vie
 }
 
 Verdict exact(std::string_view what, const ExecResult& result, std::string_view out, std::string_view err, int code) {
+  if (result.pipes_held_open) {
+    return Verdict::failed(fmt::format("{}: a stream of the command was still open when nothing of it was left", what));
+  }
   return first_failure({exits_with(what, result, code),
                         same_bytes(fmt::format("{}, stdout", what), result.out.data, out),
                         same_bytes(fmt::format("{}, stderr", what), result.err.data, err)});

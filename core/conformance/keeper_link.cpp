@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <future>
 #include <utility>
 
@@ -278,6 +279,11 @@ Result<void> KeeperLink::begin(const OpenPlace& place, const std::string& script
     run->start([](const ExecResult&) {});
   });
   return {};
+}
+
+std::string KeeperLink::keeper_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink(fmt::format("/proc/{}/cwd", impl_->core.keeper_pid()), error).string();
 }
 
 Result<void> KeeperLink::kill_keeper() {

@@ -43,6 +43,8 @@ class KeeperLink {
                  std::chrono::milliseconds time = std::chrono::seconds(20));
   // Begins one and lets it run.
   Result<void> begin(const OpenPlace& place, const std::string& script);
+  // The working folder of the keeper's process; empty: it can't be seen.
+  std::string keeper_folder();
   // SIGKILL to the keeper: what a crash leaves behind is left.
   Result<void> kill_keeper();
 

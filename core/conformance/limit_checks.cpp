@@ -49,16 +49,44 @@ double children_seconds(const std::string& times) {
   return seconds;
 }
 
+// How much of 2 s of the processor a loop gets; negative: it can't be found out.
+struct Loop {
+  double seconds = -1;
+  Verdict verdict;
+};
+Loop loop_for(Subject& subject, const json& cores) {
+  constexpr const char* kScript = "timeout 2 sh -c 'while :; do :; done'; times";
+  const ExecResult result = limited(subject, kScript, "cpu", cores);
+  Loop loop;
+  if (result.status != Status::exited) {
+    loop.verdict = Verdict::failed(fmt::format("with cpu {} it {}", cores.dump(), in_words(result)));
+    return loop;
+  }
+  loop.seconds = children_seconds(result.out.data);
+  if (loop.seconds < 0)
+    loop.verdict = Verdict::unchecked("the shell's `times` can't be read: " + shown(result.out.data));
+  return loop;
+}
+
 Verdict cpu(Subject& subject) {
   if (!subject.claims("cpu")) return Verdict::unchecked("cpu is not claimed");
-  constexpr const char* kScript = "timeout 2 sh -c 'while :; do :; done'; times";
-  const ExecResult half = limited(subject, kScript, "cpu", 0.5);
-  if (half.status != Status::exited) return Verdict::failed(fmt::format("with half a core it {}", in_words(half)));
-  const double used = children_seconds(half.out.data);
-  if (used < 0) return Verdict::unchecked("the shell's `times` can't be read: " + shown(half.out.data));
-  if (used > 1.5) return Verdict::failed(fmt::format("{:.2f} s of processor time in 2 s with half a core", used));
-  if (used < 0.3) return Verdict::failed(fmt::format("only {:.2f} s of processor time in 2 s with half a core", used));
-  return Verdict::passed();
+  constexpr int kAttempts = 3;
+  Loop half;
+  Loop whole;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    half = loop_for(subject, 0.5);
+    if (half.verdict.kind != Verdict::Kind::passed) return half.verdict;
+    if (half.seconds > 1.3)
+      return Verdict::failed(fmt::format("{:.2f} s of processor time in 2 s with half a core", half.seconds));
+    whole = loop_for(subject, 1);
+    if (whole.verdict.kind != Verdict::Kind::passed) return whole.verdict;
+    // Else the machine is busy with other things, and little time shows no limit.
+    if (whole.seconds > 1.6 && half.seconds > 0.3) return Verdict::passed();
+  }
+  if (whole.seconds > 1.6)
+    return Verdict::failed(fmt::format("only {:.2f} s of processor time in 2 s with half a core", half.seconds));
+  return Verdict::unchecked(
+      fmt::format("this machine is busy: a loop gets {:.2f} s in 2 s with a whole core", whole.seconds));
 }
 
 Verdict processes(Subject& subject) {

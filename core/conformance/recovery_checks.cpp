@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/base/unique_fd.hpp"
+#include "core/cleanup/ledger.hpp"
 #include "core/conformance/check.hpp"
 #include "core/conformance/environment_list.hpp"
 #include "core/conformance/expect.hpp"
@@ -105,6 +106,20 @@ class HostProcess {
   pid_t pid_ = -1;
 };
 
+// What a host left that was killed together with its keeper is in the ledger.
+Verdict reaped_by_the_ledger(Subject& subject) {
+  auto link = subject.link();
+  if (!link) return failed("a keeper", link.error());
+  const auto ledger = cleanup::Ledger::open(subject.scratch().root() + "/run/exechost/ledger");
+  if (!ledger) return failed("the ledger", ledger.error());
+  for (const std::string& file : ledger->orphans()) {
+    const auto entry = nlohmann::json::parse(read_file(file), nullptr, false);
+    if (!entry.is_object()) return Verdict::failed(fmt::format("the ledger's entry \"{}\" is not JSON", file));
+    if (auto reaped = (*link)->reap(entry); !reaped) return failed("reap", reaped.error());
+  }
+  return EnvironmentList(**link).expect({}, "after the hosts were killed and what they left was reaped");
+}
+
 Verdict host_death(Subject& subject) {
   if (!subject.claims("tree_kill")) return Verdict::unchecked("tree_kill is not claimed");
   if (!subject.shares_workspace()) return Verdict::unchecked("files of the command are not on this machine");
@@ -119,14 +134,7 @@ Verdict host_death(Subject& subject) {
     if (!becomes_true([&] { return !beats_on(beat); }, 10s))
       return Verdict::failed(fmt::format("{}: a process lives on 10 s after the host was killed", shape.name));
   }
-  auto link = subject.link();
-  if (!link) return failed("a keeper", link.error());
-  EnvironmentList list(**link);
-  // The keeper outlives its host for as long as it takes to remove what there is.
-  Verdict verdict;
-  becomes_true([&] { return (verdict = list.expect({}, "after the hosts were killed")).kind == Verdict::Kind::passed; },
-               10s);
-  return verdict;
+  return reaped_by_the_ledger(subject);
 }
 
 }  // namespace

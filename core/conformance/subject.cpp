@@ -114,7 +114,7 @@ Request Subject::request(std::vector<std::string> argv) const {
   Request request;
   request.argv = std::move(argv);
   request.backend = id_;
-  request.timeout = std::chrono::seconds(30);
+  request.timeout = options_.time;
   return request;
 }
 

@@ -23,7 +23,8 @@ namespace exechost::conformance {
 struct SubjectOptions {
   std::string library;  // absolute path of FILE.so; FILE.json is beside it
   nlohmann::json settings = nlohmann::json::object();
-  std::string prefix;            // of ExecHost's own programs; empty: found
+  std::string prefix;                      // of ExecHost's own programs; empty: found
+  std::chrono::milliseconds time{30'000};  // of a command, environment included
   std::string exechost_program;  // the command line, for the death of a host; empty: those checks are left out
 };
 

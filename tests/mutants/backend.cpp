@@ -83,7 +83,7 @@ sdk::Outcome<std::string> MutantBackend::probe(const sdk::Call& call) {
 
 sdk::Outcome<sdk::Opened> MutantBackend::open(std::string_view text, const sdk::Call& call) {
   json document = json::parse(text);
-  if (fault_ == Fault::changes_directory && ::chdir("/") != 0) return sdk::Failure{};
+  if (fault_ == Fault::changes_directory && ::chdir("/tmp") != 0) return sdk::Failure{};
   if (fault_ == Fault::ignores_cancel) {
     const std::int64_t until = host_.now_ns() + kTooLongNs;
     while (host_.now_ns() < until) ::usleep(kPauseMs * 1000U);
