@@ -94,9 +94,12 @@ class ConformanceCommand final : public Command {
           usage_failure("which plugin? FILE is missing", "for example: exechost conformance ./build/box.so"));
     std::error_code error;
     options.subject.library = fs::canonical(library_, error).string();
-    if (error) return unexpected(usage_failure(fmt::format("\"{}\" can't be found: {}", library_, error.message())));
+    if (error)
+      return unexpected(usage_failure(fmt::format("\"{}\" can't be found: {}", library_, error.message()),
+                                      "build the plugin first, and give the path of its .so"));
     if (level_ < 0 || level_ > kHighestLevel)
-      return unexpected(usage_failure(fmt::format("--level {} is not 0 to 4", level_)));
+      return unexpected(
+          usage_failure(fmt::format("--level {} is not 0 to 4", level_), "leave it out to check everything"));
     options.highest = static_cast<conformance::Level>(level_);
     options.only = only_;
     if (!settings_.empty()) {

@@ -1,0 +1,80 @@
+// The conformance kit from outside, with the backend that is there everywhere.
+#include <fcntl.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/scene.hpp"
+
+namespace exechost::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class Kit : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    std::string why_not;
+    scene_ = Scene::make(GetParam(), Place::var_tmp, why_not);
+    if (!scene_) GTEST_SKIP() << why_not;
+    bwrap_ = (std::filesystem::path(test_prefix()) / "lib/exechost/plugins/bwrap.so").string();
+  }
+  std::unique_ptr<Scene> scene_;
+  std::string bwrap_;
+};
+
+INSTANTIATE_TEST_SUITE_P(As, Kit, ::testing::Values("root", "user"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+TEST_P(Kit, BwrapHoldsWhatItClaims) {
+  const ProgramEnd end = scene_->run({"conformance", bwrap_, "--json"});
+  const json report = json::parse(end.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << end.out << end.err;
+  EXPECT_EQ(report.at("failed"), 0) << report.dump(1);
+  EXPECT_EQ(report.at("level"), 4);
+  EXPECT_GT(report.at("passed").get<int>(), 40);
+  EXPECT_EQ(end.exit_status(), 0);
+  for (const json& check : report.at("checks")) {
+    // What is left out is what it does not claim, and nothing else.
+    if (check.at("result") == "unchecked") {
+      EXPECT_THAT(check.at("why").get<std::string>(), HasSubstr("is not claimed")) << check.dump(1);
+    }
+  }
+}
+
+TEST_P(Kit, OneCheckAloneAsJUnitToo) {
+  const ProgramEnd end =
+      scene_->run({"conformance", bwrap_, "--only", "exec.exit_codes", "--only", "limits.memory", "--junit", "report.xml"});
+  EXPECT_EQ(end.exit_status(), 0) << end.out << end.err;
+  EXPECT_THAT(end.out, HasSubstr("exec.exit_codes"));
+  EXPECT_THAT(end.out, HasSubstr("1 passed, 0 failed, 1 unchecked"));
+  const std::string xml = read_file(scene_->workspace() + "/report.xml");
+  EXPECT_THAT(xml, HasSubstr(R"(tests="2" failures="0" skipped="1")"));
+  EXPECT_THAT(xml, HasSubstr("memory is not claimed"));
+}
+
+TEST_P(Kit, WhatIsWrongIsSaid) {
+  struct Row {
+    std::vector<std::string> arguments;
+    int status;
+    const char* message;
+  };
+  scene_->file("ws/none.so", "no library");
+  const std::vector<Row> rows{{{"conformance"}, 2, "FILE is missing"},
+                              {{"conformance", "absent.so"}, 2, "absent.so"},
+                              {{"conformance", "none.so"}, 1, "none"},
+                              {{"conformance", bwrap_, "--level", "7"}, 2, "0 to 4"},
+                              {{"conformance", bwrap_, "--settings", "[]"}, 2, "not a JSON object"},
+                              {{"conformance", bwrap_, "--settings", R"({"no_such": 1})"}, 1, "no_such"},
+                              {{"conformance", bwrap_, "--only", "nonsense"}, 1, "exec.runs"}};
+  for (const Row& row : rows) {
+    const ProgramEnd end = scene_->run(row.arguments);
+    EXPECT_EQ(end.exit_status(), row.status) << end.err;
+    EXPECT_THAT(end.err, HasSubstr(row.message));
+    EXPECT_EQ(end.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace exechost::test
