@@ -1,12 +1,18 @@
 # Checks beside the tests. Sourced by .ci/run and .ci/full.
 # shellcheck shell=bash
 
+# A new folder for what is installed. Not below /tmp: a plugin in a folder that others may write to is
+# refused, sticky bit or not.
+scratch_folder() {
+  local base=$HOME
+  ((EUID == 0)) && base=/opt
+  mktemp -d "$base/exechost-install-XXXXXX"
+}
+
 # An installed tree works from wherever it is, and other programs can be built against it.
 check_install() {
-  local scratch prefix base=$HOME
-  # Not below /tmp: a plugin in a folder that others may write to is refused, sticky bit or not.
-  ((EUID == 0)) && base=/opt
-  scratch=$(mktemp -d "$base/exechost-install-XXXXXX") || return 1
+  local scratch prefix
+  scratch=$(scratch_folder) || return 1
   (
     set -e
     trap 'rm -rf "$scratch"' EXIT
@@ -24,12 +30,86 @@ check_install() {
   )
 }
 
+# What `exechost plugin new` writes builds with both compilers, as its own README.md says, against what is
+# installed, and runs a command.
+check_template() {
+  local scratch prefix kind compiler
+  scratch=$(scratch_folder) || return 1
+  (
+    set -e
+    trap 'rm -rf "$scratch"' EXIT
+    umask 022
+    prefix=$scratch/prefix
+    cmake --install "$(build_root)/release" --prefix "$prefix" >/dev/null
+    mkdir "$scratch/workspace"
+    cd "$scratch/workspace"
+    "$prefix/bin/exechost" plugin new box-c ../c --c
+    "$prefix/bin/exechost" plugin new box-cpp ../cpp
+    for kind in c cpp; do
+      grep -qF -- "-DCMAKE_PREFIX_PATH=$prefix" "../$kind/README.md"
+      for compiler in gcc clang; do
+        echo "box-$kind with $compiler"
+        CC=$compiler CXX=${compiler/gcc/g}++ CFLAGS="-Wpedantic -Wshadow -Wconversion -Werror" \
+          CXXFLAGS="-Wpedantic -Wshadow -Wconversion -Werror" \
+          cmake -S "../$kind" -B "../$kind/$compiler" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+        ninja -C "../$kind/$compiler" >/dev/null
+        ctest --test-dir "../$kind/$compiler" -N | grep conformance >/dev/null
+        try_plugin "$prefix" "$scratch/$kind/$compiler" "box-$kind" --best-effort=filesystem,network.mode -- echo hi >"$scratch/out"
+        [[ $(<"$scratch/out") == hi ]]
+      done
+    done
+  )
+}
+
+# try_plugin PREFIX FOLDER ID OPTIONS...: a command in a backend of that folder.
+try_plugin() {
+  local prefix=$1 folder=$2 id=$3
+  shift 3
+  "$prefix/bin/exechost" run --quiet --set "plugins.directories=[\"$folder\"]" --backend "$id" "$@"
+}
+
+# A backend of somebody else, built from what is installed by another compiler and with another C++
+# library: its commands run, and don't reach this machine's network.
+check_third_party() {
+  local scratch prefix
+  scratch=$(scratch_folder) || return 1
+  (
+    set -e
+    server=
+    trap '[[ -z $server ]] || kill "$server"; rm -rf "$scratch"' EXIT
+    umask 022
+    prefix=$scratch/prefix
+    cmake --install "$(build_root)/release" --prefix "$prefix" >/dev/null
+    cp -r "$SOURCE_DIR/tests/third_party_plugin" "$scratch/source"
+    cmake -S "$scratch/source" -B "$scratch/build" -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+    ninja -C "$scratch/build" >/dev/null
+    mkdir "$scratch/workspace"
+    cd "$scratch/workspace"
+    unshared() { try_plugin "$prefix" "$scratch/build" unshare --best-effort=filesystem "$@"; }
+    [[ $(unshared -- echo hi) == hi ]]
+    # Somebody who answers on this machine's loopback, at a port of the kernel's choice.
+    mkfifo "$scratch/port"
+    python3 -c 'import socket
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+while True: server.accept()[0].close()' >"$scratch/port" &
+    server=$!
+    read -r port <"$scratch/port"
+    # 42: the command ran, and its connection failed.
+    connect=": <>/dev/tcp/127.0.0.1/$port || exit 42"
+    unshared --network full -- bash -c "$connect"
+    status=0
+    unshared -- bash -c "$connect" || status=$?
+    ((status == 42))
+  )
+}
+
 # docs/settings.md is generated; docs/cli.md names every option there is.
 check_generated_docs() {
   local program option command failed=0
   program=$(build_root)/release/bin/exechost
   diff -u "$SOURCE_DIR/docs/settings.md" <("$program" schema settings --markdown) || failed=1
-  for command in run explain backends doctor settings schema conformance completion version; do
+  for command in run explain backends doctor settings plugin schema conformance completion version; do
     while read -r option; do
       grep -qF -- "$option" "$SOURCE_DIR/docs/cli.md" || {
         echo "docs/cli.md does not name $option of $command"

@@ -72,6 +72,7 @@ Application::Application() : parser_(kDescription, "exechost") {
   add(make_doctor_command());
   add(make_settings_command());
   add(make_approvals_command());
+  add(make_plugin_command());
   add(make_schema_command());
   add(make_conformance_command());
   add(make_completion_command(parser_));

@@ -25,7 +25,6 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxManifest = 64UL * 1024;
 constexpr std::size_t kMaxDepth = 32;
-constexpr std::size_t kMaxId = 48;
 constexpr std::size_t kMaxVersion = 64;
 constexpr std::size_t kMaxSummary = 512;
 
@@ -40,12 +39,6 @@ constexpr std::array kMembers{Member{"schema", true},          Member{"id", true
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// Becomes a file name, a setting's name and part of a variable's name (TERMINAL_<ID>_...).
-bool is_id(std::string_view id) {
-  return !id.empty() && id.size() <= kMaxId && is_lower(id.front()) &&
-         std::all_of(id.begin(), id.end(), [](char c) { return is_lower(c) || is_digit(c) || c == '-' || c == '_'; });
-}
 
 // MAJOR.MINOR.PATCH, then anything printable after "-" or "+".
 bool is_version(std::string_view version) {
@@ -176,6 +169,11 @@ Result<std::string> read_text_file(int fd, const std::string& path) {
 constexpr const char* kHint = "docs/writing-a-backend.md shows a complete manifest";
 
 }  // namespace
+
+bool is_id(std::string_view id) {
+  return !id.empty() && id.size() <= kMaxId && is_lower(id.front()) &&
+         std::all_of(id.begin(), id.end(), [](char c) { return is_lower(c) || is_digit(c) || c == '-' || c == '_'; });
+}
 
 Result<Manifest> parse_manifest(std::string_view text, const std::string& path) {
   if (text.size() > kMaxManifest) {

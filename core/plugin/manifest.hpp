@@ -2,6 +2,7 @@
 // plugin code.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -20,6 +21,11 @@ struct Manifest {
   plan::Statement statement;
   nlohmann::json settings_schema;  // of the plugin's own settings; each property may name "x-env"
 };
+
+// Whether a plugin may be named so. It becomes a file name, a setting's name and part of a variable's name
+// (TERMINAL_<ID>_...).
+inline constexpr std::size_t kMaxId = 48;
+bool is_id(std::string_view id);
 
 // The document, every member required unless said otherwise, no others allowed:
 //   {"schema": 1, "id": "...", "version": "1.2.3", "summary": "...", "abi": {"major": 1, "minor": 0},

@@ -54,6 +54,13 @@ std::string upper(std::string_view text) {
   return result;
 }
 
+// As a part of a variable's name, in which there can be no "-".
+std::string variable_part(std::string_view id) {
+  std::string result = upper(id);
+  std::replace(result.begin(), result.end(), '-', '_');
+  return result;
+}
+
 std::string trimmed_lower(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t begin = text.find_first_not_of(kBlanks);
@@ -106,7 +113,7 @@ std::vector<Binding> plugin_bindings(const SchemaTree& tree, const std::string& 
   for (const auto& [path, node] : tree.leaves()) {
     if (path.size() < 3 || path[0] != "backends" || path[1] != backend) continue;
     std::string own = "TERMINAL";
-    for (std::size_t i = 1; i < path.size(); ++i) own += "_" + upper(path[i]);
+    for (std::size_t i = 1; i < path.size(); ++i) own += "_" + variable_part(path[i]);
     bindings.push_back({own, path, node});
     for (const std::string& variable : variables_of(node)) {
       if (variable != own) bindings.push_back({variable, path, node});
@@ -219,7 +226,7 @@ Result<void> read_all(VariableReader& reader, const std::vector<Binding>& bindin
 // TERMINAL_<ID>_IMAGE is the core's `image` unless the plugin has one of its own.
 std::optional<Binding> image_binding(const SchemaTree& tree, const std::string& backend) {
   if (tree.find({"backends", backend, "image"}).at != nullptr && tree.plugins().contains(backend)) return std::nullopt;
-  return Binding{"TERMINAL_" + upper(backend) + "_IMAGE", {"image"}, tree.find({"image"})};
+  return Binding{"TERMINAL_" + variable_part(backend) + "_IMAGE", {"image"}, tree.find({"image"})};
 }
 
 }  // namespace
@@ -258,7 +265,7 @@ std::vector<std::string> near_misses(const SchemaTree& tree, const Environment& 
   for (const Binding& binding : core_bindings(tree)) known.insert(binding.variable);
   for (const std::string& name : names_without_counterpart()) known.insert(name);
   for (const std::string& id : tree.known_backends()) {
-    known.insert("TERMINAL_" + upper(id) + "_IMAGE");
+    known.insert("TERMINAL_" + variable_part(id) + "_IMAGE");
     for (const Binding& binding : plugin_bindings(tree, id)) known.insert(binding.variable);
   }
   const std::vector<std::string> names(known.begin(), known.end());

@@ -51,8 +51,8 @@ TEST_P(HelpOf, ShowsExamples) {
   EXPECT_THAT(outcome.out, HasSubstr(std::string("exechost ") + GetParam()));
 }
 INSTANTIATE_TEST_SUITE_P(EveryCommand, HelpOf,
-                         testing::Values("run", "explain", "backends", "doctor", "settings", "approvals", "schema",
-                                         "completion", "version"));
+                         testing::Values("run", "explain", "backends", "doctor", "settings", "approvals", "plugin",
+                                         "schema", "completion", "version"));
 
 TEST(Application, HelpOfRunShowsTheSeparatorAndTheStatusTable) {
   const Outcome outcome = run({"run", "--help"});

@@ -107,6 +107,7 @@ TEST_F(Completion, BashKnowsValues) {
   EXPECT_THAT(bash("exechost run --profile m"), ElementsAre("mine"));
   EXPECT_THAT(bash("exechost schema \"\""), IsSupersetOf({"settings", "plan", "result", "capability", "open"}));
   EXPECT_THAT(bash("exechost completion z"), ElementsAre("zsh"));
+  EXPECT_THAT(bash("exechost plugin n"), ElementsAre("new"));
 }
 
 TEST_F(Completion, BashHidesWhatIsForScripts) {

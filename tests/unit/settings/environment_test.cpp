@@ -280,6 +280,15 @@ TEST(Variables, APluginsOwnImageIsItsOwn) {
   EXPECT_EQ(settings.at("image"), "");
 }
 
+TEST(Variables, AHyphenInABackendsIdIsAnUnderscore) {
+  PluginSettings own = plugin();
+  own.backend = "my-box" + std::string(42, '2');  // as long as a manifest allows
+  const std::string variable = "TERMINAL_MY_BOX" + std::string(42, '2') + "_VCPUS";
+  const Settings settings =
+      resolved({.environment = {{"TERMINAL_ENV", own.backend}, {variable, "8"}}, .plugins = {own}});
+  EXPECT_EQ(settings.at("backends." + own.backend + ".vcpus"), 8);
+}
+
 TEST(Variables, TwoForOneSettingAreMentioned) {
   const Settings settings =
       resolved({.environment = {{"TERMINAL_CONTAINER_MEMORY", "512"}, {"TERMINAL_BUBBLEWRAP_MEMORY_MB", "256"}}});
