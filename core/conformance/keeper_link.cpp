@@ -88,7 +88,7 @@ struct KeeperLink::Impl {
   template <class Ask>
   keeper::Reply wait_for(Ask ask) {
     keeper::Reply lost;
-    auto port = core.keeper();
+    auto port = core.keeper(plugin);
     if (!port) {
       lost.failure = port.error();
       return lost;
@@ -236,7 +236,7 @@ ExecResult KeeperLink::run(const OpenPlace& place, const std::string& script, st
     result.failure = plan.error();
     return result;
   }
-  auto port = impl_->core.keeper();
+  auto port = impl_->core.keeper(impl_->plugin);
   if (!port) {
     result.failure = port.error();
     return result;
@@ -264,7 +264,7 @@ Result<void> KeeperLink::begin(const OpenPlace& place, const std::string& script
   request.shell = script;
   auto plan = impl_->plan_for(request);
   if (!plan) return unexpected(plan.error());
-  auto port = impl_->core.keeper();
+  auto port = impl_->core.keeper(impl_->plugin);
   if (!port) return unexpected(port.error());
   execution::RunSpec spec;
   spec.plan = std::make_shared<const plan::Plan>(std::move(*plan));
@@ -283,11 +283,12 @@ Result<void> KeeperLink::begin(const OpenPlace& place, const std::string& script
 
 std::string KeeperLink::keeper_folder() {
   std::error_code error;
-  return std::filesystem::read_symlink(fmt::format("/proc/{}/cwd", impl_->core.keeper_pid()), error).string();
+  return std::filesystem::read_symlink(fmt::format("/proc/{}/cwd", impl_->core.keeper_pid(impl_->plugin)), error)
+      .string();
 }
 
 Result<void> KeeperLink::kill_keeper() {
-  const int pid = impl_->core.keeper_pid();
+  const int pid = impl_->core.keeper_pid(impl_->plugin);
   if (pid <= 0) return unexpected(link_failure("there is no keeper process"));
   const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd || ::kill(pid, SIGKILL) != 0)

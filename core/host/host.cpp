@@ -115,19 +115,19 @@ struct ExecHost::Impl {
       return unexpected(*refused);
     auto streams = open_streams(core.reactor(), request);
     if (!streams) return unexpected(streams.error());
-    std::shared_ptr<environment::KeeperPort> keeper;
+    host::RequestContext context;
     if (plan->tier != "gateway") {
-      auto port = core.keeper();
-      if (!port) return unexpected(port.error());
-      keeper = std::move(*port);
+      auto port = core.keeper(host::plugin_choice(*prepared->settings, plan->backend, plan->backend_library));
+      // One that is held back for its plugin's crashes is for the fallback to deal with.
+      if (!port && port.error().backend.empty()) return unexpected(port.error());
+      context.keeper = std::move(port);
     }
 
     auto state = std::make_shared<Execution::State>(core.reactor(), streams->input.buffer, request.tty);
-    host::RequestContext context;
     context.request = request;
     context.prepared = std::move(*prepared);
     context.plan = std::move(*plan);
-    context.keeper = std::move(keeper);
+    context.keeper_for = [this](const keeper::PluginChoice& plugin) { return core.keeper(plugin); };
     context.workers = &core.workers();
     context.guest_program = core.context().installation->guest_program;
     context.spill_dir = core.context().spill_dir();

@@ -64,9 +64,9 @@ Result<void> HostCore::ready() {
 
 Reactor& HostCore::reactor() { return engine().reactor; }
 
-Result<std::shared_ptr<environment::KeeperPort>> HostCore::keeper() {
+Result<std::shared_ptr<environment::KeeperPort>> HostCore::keeper(const keeper::PluginChoice& plugin) {
   if (!context_.installation) return unexpected(context_.installation.error());
-  return engine().keepers.port();
+  return engine().keepers.port(plugin);
 }
 
 bool HostCore::on_reactor_thread() {
@@ -77,7 +77,7 @@ bool HostCore::on_reactor_thread() {
 std::future<ProbeCache::Outcome> HostCore::begin_probe(const keeper::PluginChoice& choice) {
   auto promise = std::make_shared<std::promise<ProbeCache::Outcome>>();
   auto future = promise->get_future();
-  auto port = keeper();
+  auto port = keeper(choice);
   if (!port) {
     promise->set_value(unexpected(port.error()));
     return future;

@@ -33,9 +33,9 @@ class HostCore {
   Result<void> ready();
   Reactor& reactor();
   // Not on the reactor thread: starting a keeper takes time.
-  Result<std::shared_ptr<environment::KeeperPort>> keeper();
-  // Of the keeper that keeper() gave last; 0: it is a thread of this process.
-  int keeper_pid() { return engine().keepers.pid(); }
+  Result<std::shared_ptr<environment::KeeperPort>> keeper(const keeper::PluginChoice& plugin);
+  // Of the process of that keeper; 0: none, or it is a thread of this process.
+  int keeper_pid(const keeper::PluginChoice& plugin) { return engine().keepers.pid(plugin); }
   // For operations of the gateway tier, which may wait for a disk.
   keeper::WorkerPool& workers() { return engine().workers; }
   // Whether this is the reactor's thread, where nothing may wait (an output callback's).

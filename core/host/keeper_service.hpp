@@ -1,13 +1,17 @@
-// The keeper of one ExecHost: started at first need, and anew after one has died.
+// The keepers of one ExecHost: one for ExecHost's own plugins, where the host wants it, and for each plugin
+// of a third party a process of its own, whose crash is nobody else's.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <string>
 
 #include "core/base/reactor.hpp"
 #include "core/environment/keeper_port.hpp"
 #include "core/host/context.hpp"
+#include "core/host/keeper_slot.hpp"
+#include "core/keeper/messages.hpp"
 #include "exechost/failure.hpp"
 
 namespace exechost::host {
@@ -15,26 +19,26 @@ namespace exechost::host {
 // Safe to use from any thread but the reactor's, which must not wait for a keeper.
 class KeeperService {
  public:
+  // The context has an installation by the time that a keeper is asked for.
   KeeperService(const Context& context, Reactor& reactor);
-  // Closes every keeper's socket and waits until they have ended (bounded, see placement.hpp).
+  // Ends every keeper and waits for that (bounded, see placement.hpp).
   ~KeeperService();
   KeeperService(const KeeperService&) = delete;
   KeeperService& operator=(const KeeperService&) = delete;
 
-  // The keeper to use now: another one when the last has died.
-  Result<std::shared_ptr<environment::KeeperPort>> port();
-  // The child process that was started last; 0: none, or a thread of this process.
-  int pid();
+  // The keeper to use for this plugin now; failures as KeeperSlot::port.
+  Result<std::shared_ptr<environment::KeeperPort>> port(const keeper::PluginChoice& plugin);
+  // Of its process; 0: none, or a thread of this process.
+  int pid(const keeper::PluginChoice& plugin);
 
  private:
-  struct Generation;
-  static bool alive(const Generation& generation);
-  Result<std::unique_ptr<Generation>> start();
+  bool runs_alone(const keeper::PluginChoice& plugin) const;
+  KeeperSlot& slot(const keeper::PluginChoice& plugin);
 
   const Context& context_;
   Reactor& reactor_;
   std::mutex mutex_;
-  std::unique_ptr<Generation> current_;
+  std::map<std::string, std::unique_ptr<KeeperSlot>> slots_;  // by library; "": the shared one. Never removed
 };
 
 }  // namespace exechost::host

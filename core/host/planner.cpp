@@ -84,6 +84,8 @@ keeper::PluginChoice plugin_choice(const settings::Settings& settings, const std
   const json& pinned = settings.at("plugins.pinned");
   if (pinned.is_object() && pinned.contains(id) && pinned.at(id).is_string()) {
     choice.pinned_sha256 = pinned.at(id).get<std::string>();
+    const settings::Scope scope = settings.origin("plugins.pinned." + id).scope;
+    choice.pinned_by_administrator = scope == settings::Scope::system || scope == settings::Scope::managed;
   }
   choice.settings = settings.backend_settings(id);
   return choice;

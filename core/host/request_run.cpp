@@ -55,6 +55,7 @@ RequestRun::RequestRun(Reactor& reactor, admission::Gate& gate, std::shared_ptr<
       gate_(gate),
       state_(std::move(state)),
       context_(std::move(context)),
+      first_backend_(context_.plan.backend),
       deadline_ns_(deadline_of(context_.plan, context_.began_ns)) {}
 
 void RequestRun::start(std::function<void()> done) {
@@ -138,18 +139,35 @@ void RequestRun::refuse(const plan::Plan& plan, Failure failure) {
 void RequestRun::attempt(plan::Plan plan) {
   const auto shared = std::make_shared<const plan::Plan>(std::move(plan));
   if (shared->tier == "gateway") return operate(shared);
+  if (shared->backend == first_backend_) return execute(shared, context_.keeper);
+  find_keeper(shared);
+}
+
+void RequestRun::find_keeper(const std::shared_ptr<const plan::Plan>& plan) {
+  context_.workers->submit([self = shared_from_this(), plan] {
+    auto keeper = self->context_.keeper_for(
+        plugin_choice(*self->context_.prepared.settings, plan->backend, plan->backend_library));
+    self->reactor_.post([self, plan, keeper = std::move(keeper)] { self->execute(plan, keeper); });
+  });
+}
+
+void RequestRun::execute(const std::shared_ptr<const plan::Plan>& plan, const Result<KeeperPointer>& keeper) {
+  if (!keeper) {
+    ExecResult result;
+    result.failure = keeper.error();
+    return ended(plan, std::move(result));
+  }
   execution::RunSpec spec;
-  spec.plan = shared;
-  spec.plugin = plugin_choice(*context_.prepared.settings, shared->backend, shared->backend_library);
-  spec.plugin.settings = shared->backend_settings;
+  spec.plan = plan;
+  spec.plugin = plugin_choice(*context_.prepared.settings, plan->backend, plan->backend_library);
+  spec.plugin.settings = plan->backend_settings;
   spec.guest_path = context_.guest_program;
   spec.streams = context_.streams;
-  spec.streams.cap_bytes = shared->output.cap_bytes;
-  if (shared->output.spill) spec.streams.spill_folder = context_.spill_dir;
+  spec.streams.cap_bytes = plan->output.cap_bytes;
+  if (plan->output.spill) spec.streams.spill_folder = context_.spill_dir;
   spec.deadline_ns = deadline_ns_;
-  auto run = std::make_shared<execution::Run>(reactor_, context_.keeper, environment::make_one_shot(context_.keeper),
-                                              std::move(spec));
-  run->start([self = shared_from_this(), shared](ExecResult result) { self->ended(shared, std::move(result)); });
+  auto run = std::make_shared<execution::Run>(reactor_, *keeper, environment::make_one_shot(*keeper), std::move(spec));
+  run->start([self = shared_from_this(), plan](ExecResult result) { self->ended(plan, std::move(result)); });
   bool cancelled = false;
   {
     const std::lock_guard lock(state_->mutex);

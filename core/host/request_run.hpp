@@ -26,13 +26,17 @@
 
 namespace exechost::host {
 
+using KeeperPointer = std::shared_ptr<environment::KeeperPort>;
+
 struct RequestContext {
   Request request;
   Prepared prepared;
   plan::Plan plan;  // the first
   admission::Rules rules;
-  std::shared_ptr<environment::KeeperPort> keeper;  // null for the gateway tier
-  keeper::WorkerPool* workers = nullptr;            // outlives every run
+  Result<KeeperPointer> keeper;  // the first plan's; null for the gateway tier
+  // For another backend's plan; on a worker, since it may have to be started.
+  std::function<Result<KeeperPointer>(const keeper::PluginChoice&)> keeper_for;
+  keeper::WorkerPool* workers = nullptr;  // outlives every run
   std::string guest_program;
   std::string spill_dir;
   execution::StreamsSpec streams;
@@ -67,6 +71,8 @@ class RequestRun : public std::enable_shared_from_this<RequestRun> {
   std::unique_ptr<Pending> take_pending();
   void refuse(const plan::Plan& plan, Failure failure);
   void attempt(plan::Plan plan);
+  void find_keeper(const std::shared_ptr<const plan::Plan>& plan);
+  void execute(const std::shared_ptr<const plan::Plan>& plan, const Result<KeeperPointer>& keeper);
   void operate(const std::shared_ptr<const plan::Plan>& plan);
   void ended(const std::shared_ptr<const plan::Plan>& plan, ExecResult result);
   bool try_another(const std::shared_ptr<const plan::Plan>& plan, const ExecResult& result);
@@ -76,6 +82,7 @@ class RequestRun : public std::enable_shared_from_this<RequestRun> {
   admission::Gate& gate_;
   std::shared_ptr<ExecutionState> state_;
   RequestContext context_;
+  std::string first_backend_;  // context_.keeper is for it
   std::int64_t deadline_ns_;
   std::vector<Attempt> attempts_;
   std::unique_ptr<Pending> pending_;

@@ -22,6 +22,7 @@ struct PluginChoice {
   std::string id;
   std::string library;
   std::string pinned_sha256;                           // empty: not pinned
+  bool pinned_by_administrator = false;                // the host's to know; does not travel
   nlohmann::json settings = nlohmann::json::object();  // the plugin's own, validated
 };
 
