@@ -9,9 +9,12 @@
 #include <set>
 
 #include "core/host/inspect.hpp"
+#include "core/plugin/loader.hpp"
+#include "core/plugin/manifest.hpp"
 #include "tests/mutants/faults.hpp"
 #include "tests/mutants/scene.hpp"
 #include "tests/mutants/variant.hpp"
+#include "tests/unit/plugin/small_host.hpp"
 
 namespace mutants {
 namespace {
@@ -36,20 +39,6 @@ class MutantsTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (const std::string problem = scene.problem(); !problem.empty()) GTEST_SKIP() << problem;
-  }
-  exechost::host::BackendInspection inspect(json own) const {
-    Request request;
-    request.settings_json = settings_for(GetParam(), std::move(own)).dump();
-    auto backends = exechost::host::inspect_backends(scene.options, request);
-    if (!backends) {
-      ADD_FAILURE() << describe(backends.error());
-      return {};
-    }
-    for (auto& backend : *backends) {
-      if (backend.found.id == GetParam()) return backend;
-    }
-    ADD_FAILURE() << GetParam() << " is not among the backends";
-    return {};
   }
   ExecResult run(const Request& request, json own = {{"fault", "none"}}) const {
     return scene.run(GetParam(), request, std::move(own));
@@ -125,16 +114,28 @@ TEST(MutantGuest, IsRefusedByExecHostsOwnCheck) {
   EXPECT_EQ(result.out.data, "");
 }
 
-// One backend for each fault that shows in this variant: create and probe succeed.
+// One backend for each fault that shows in this variant.
 TEST_P(MutantsTest, EveryFaultCanBeChosen) {
   const Variant variant{GetParam(), "", kVariants.at(GetParam()), ""};
+  exechost::plugin::Found found;
+  found.id = GetParam();
+  found.library = std::string(kFolder) + '/' + GetParam() + ".so";
+  found.manifest_path = std::string(kFolder) + '/' + GetParam() + ".json";
+  found.manifest = exechost::plugin::read_manifest(found.manifest_path).value();
+  const auto loaded = exechost::plugin::load_plugin(found);
+  ASSERT_TRUE(loaded) << describe(loaded.error());
+  exechost::test::SmallHost host;
   for (const FaultInfo& info : kFaults) {
-    const auto found = inspect({{"fault", info.name}});
+    const std::string own = json{{"fault", info.name}, {"resource_folder", ""}}.dump();
+    const eh_backend* backend = nullptr;
+    exechost::plugin::Call call(GetParam(), exechost::Phase::provision, {});
+    const auto outcome =
+        call.finish((*loaded)->table()->create(host.table(), exechost::plugin::to_eh(own), call.call(), &backend));
     if (variant.has(info.needs)) {
-      EXPECT_TRUE(found.probe && found.probe->ready) << info.name;
+      ASSERT_EQ(outcome.status, EH_OK) << info.name << describe(outcome.failure);
+      backend->destroy(backend->self);
     } else {
-      ASSERT_TRUE(found.probe_failure) << info.name;
-      EXPECT_EQ(found.probe_failure->kind, exechost::FailureKind::invalid_request);
+      EXPECT_EQ(outcome.failure.kind, exechost::FailureKind::invalid_request) << info.name;
     }
   }
 }
