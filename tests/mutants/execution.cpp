@@ -118,6 +118,8 @@ MutantExecution::News MutantExecution::started() {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(nudge_.get(), &one, sizeof one);
   }
+  // Run once more, it would be told once more.
+  if (std::exchange(started_, true)) return std::optional<sdk::Event>();
   return std::optional(event_of(sdk::Event::Kind::started));
 }
 

@@ -61,6 +61,7 @@ class MutantExecution final : public exechost::sdk::Execution {
   std::mutex mutex_;  // of leash: signal() comes from any thread
   std::optional<int> wait_status_;
   bool told_twice_ = false;
+  bool started_ = false;
 };
 
 }  // namespace mutants

@@ -143,7 +143,9 @@ TEST_F(FaultTest, ProcessesAreLeft) {
     // The script goes on when the other process is what it shall be.
     Request request = shell("rm -f ready; mkfifo ready; " + script);
     if (times_out) request.timeout = std::chrono::milliseconds(1500);
-    run(request, fault);
+    // What a keeper has started ends with it, and that with its host.
+    exechost::ExecHost host(scene.options);
+    host.run(MutantScene::in_mutant("mutant_direct", request, {{"fault", fault}}));
     return end_what_is_left(mark);
   };
   const std::string start = "sh -c 'echo > ready; exec sleep " + mark + "' >/dev/null 2>&1 & read x < ready; ";

@@ -1,5 +1,4 @@
-// The mutant that takes the guest, through the keeper: ExecHost itself would not start a command where
-// nothing that its plan hides is hidden.
+// The mutant that takes the guest, through the keeper.
 #include <gmock/gmock.h>
 
 #include "tests/unit/keeper/keeper_fixture.hpp"

@@ -23,12 +23,15 @@ class MutantScene : public exechost::test::HostScene {
  public:
   MutantScene() : HostScene(exechost::KeeperPlacement::in_process) {}
 
-  exechost::ExecResult run(const std::string& backend, exechost::Request request, nlohmann::json own) const {
+  static exechost::Request in_mutant(const std::string& backend, exechost::Request request, nlohmann::json own) {
     nlohmann::json settings = settings_for(backend, std::move(own));
     if (!request.settings_json.empty()) settings.merge_patch(nlohmann::json::parse(request.settings_json));
     request.settings_json = settings.dump();
+    return request;
+  }
+  exechost::ExecResult run(const std::string& backend, exechost::Request request, nlohmann::json own) const {
     exechost::ExecHost host(options);
-    return host.run(request);
+    return host.run(in_mutant(backend, std::move(request), std::move(own)));
   }
   // Empty, or why no mutant can start anything on this machine.
   std::string problem() const {

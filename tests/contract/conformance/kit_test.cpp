@@ -54,6 +54,23 @@ TEST_P(Kit, OneCheckAloneAsJUnitToo) {
   EXPECT_THAT(xml, HasSubstr("memory is not claimed"));
 }
 
+#if defined(__x86_64__)
+// A binary from then, not its source compiled today.
+TEST_P(Kit, APluginBuiltForTheFirstVersionStillWorks) {
+  std::string why_not;
+  const auto place = Scene::make(GetParam(), Place::srv, why_not);  // a plugin's folder is not below one of everybody's
+  if (!place) GTEST_SKIP() << why_not;
+  const std::string kept = EXECHOST_ABI_DATA;
+  place->file("out/plainc.so", read_file(kept + "/plainc-1.0.so"), 0755);
+  place->file("out/plainc.json", read_file(kept + "/plainc-1.0.json"));
+  const ProgramEnd end = place->run({"conformance", place->outside() + "/plainc.so", "--level", "1", "--json"});
+  const json report = json::parse(end.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << end.out << end.err;
+  EXPECT_EQ(report.at("failed"), 0) << report.dump(1);
+  EXPECT_EQ(report.at("level"), 1);
+}
+#endif
+
 TEST_P(Kit, WhatIsWrongIsSaid) {
   struct Row {
     std::vector<std::string> arguments;

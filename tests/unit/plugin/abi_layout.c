@@ -9,6 +9,8 @@
 #define LAYOUT_ASSERT(condition) _Static_assert(condition, #condition)
 #endif
 #define SIZE_OF(type, size) LAYOUT_ASSERT(sizeof(type) == (size))
+/* A struct that says its own size: it may grow at its end. */
+#define AT_LEAST(type, size) LAYOUT_ASSERT(sizeof(type) >= (size))
 #define AT(type, member, offset) LAYOUT_ASSERT(offsetof(type, member) == (offset))
 
 SIZE_OF(void*, 8);
@@ -22,7 +24,7 @@ SIZE_OF(eh_str, 16);
 AT(eh_str, ptr, 0);
 AT(eh_str, len, 8);
 
-SIZE_OF(eh_failure, 96);
+AT_LEAST(eh_failure, 96);
 AT(eh_failure, struct_size, 0);
 AT(eh_failure, kind, 4);
 AT(eh_failure, phase, 8);
@@ -33,7 +35,7 @@ AT(eh_failure, step, 48);
 AT(eh_failure, code, 64);
 AT(eh_failure, request_id, 80);
 
-SIZE_OF(eh_call, 56);
+AT_LEAST(eh_call, 56);
 AT(eh_call, struct_size, 0);
 AT(eh_call, reserved, 4);
 AT(eh_call, context, 8);
@@ -44,7 +46,7 @@ AT(eh_call, fail, 32);
 AT(eh_call, answer, 40);
 AT(eh_call, progress, 48);
 
-SIZE_OF(eh_process_spec, 64);
+AT_LEAST(eh_process_spec, 64);
 AT(eh_process_spec, struct_size, 0);
 AT(eh_process_spec, argument_count, 4);
 AT(eh_process_spec, arguments, 8);
@@ -55,7 +57,7 @@ AT(eh_process_spec, descriptors, 32);
 AT(eh_process_spec, working_directory, 40);
 AT(eh_process_spec, flags, 56);
 
-SIZE_OF(eh_host, 88);
+AT_LEAST(eh_host, 88);
 AT(eh_host, struct_size, 0);
 AT(eh_host, abi_major, 4);
 AT(eh_host, abi_minor, 8);
@@ -70,7 +72,7 @@ AT(eh_host, process_wait, 64);
 AT(eh_host, process_signal, 72);
 AT(eh_host, process_release, 80);
 
-SIZE_OF(eh_spawn, 64);
+AT_LEAST(eh_spawn, 64);
 AT(eh_spawn, struct_size, 0);
 AT(eh_spawn, argument_count, 4);
 AT(eh_spawn, arguments, 8);
@@ -83,7 +85,7 @@ AT(eh_spawn, stdout_fd, 52);
 AT(eh_spawn, stderr_fd, 56);
 AT(eh_spawn, control_fd, 60);
 
-SIZE_OF(eh_event, 40);
+AT_LEAST(eh_event, 40);
 AT(eh_event, struct_size, 0);
 AT(eh_event, kind, 4);
 AT(eh_event, wait_status, 8);
@@ -92,7 +94,7 @@ AT(eh_event, user_time_us, 16);
 AT(eh_event, system_time_us, 24);
 AT(eh_event, max_rss_bytes, 32);
 
-SIZE_OF(eh_execution, 48);
+AT_LEAST(eh_execution, 48);
 AT(eh_execution, struct_size, 0);
 AT(eh_execution, reserved, 4);
 AT(eh_execution, self, 8);
@@ -101,7 +103,7 @@ AT(eh_execution, wait, 24);
 AT(eh_execution, signal, 32);
 AT(eh_execution, release, 40);
 
-SIZE_OF(eh_environment, 40);
+AT_LEAST(eh_environment, 40);
 AT(eh_environment, struct_size, 0);
 AT(eh_environment, reserved, 4);
 AT(eh_environment, self, 8);
@@ -109,7 +111,7 @@ AT(eh_environment, spawn, 16);
 AT(eh_environment, close, 24);
 AT(eh_environment, get_extension, 32);
 
-SIZE_OF(eh_backend, 64);
+AT_LEAST(eh_backend, 64);
 AT(eh_backend, struct_size, 0);
 AT(eh_backend, reserved, 4);
 AT(eh_backend, self, 8);
@@ -120,7 +122,7 @@ AT(eh_backend, reap, 40);
 AT(eh_backend, list, 48);
 AT(eh_backend, get_extension, 56);
 
-SIZE_OF(eh_plugin, 56);
+AT_LEAST(eh_plugin, 56);
 AT(eh_plugin, struct_size, 0);
 AT(eh_plugin, magic, 4);
 AT(eh_plugin, abi_major, 8);
