@@ -57,6 +57,7 @@ check_template() {
         try_plugin "$prefix" "$scratch/$kind/$compiler" "box-$kind" --best-effort=filesystem,network.mode -- echo hi >"$scratch/out"
         [[ $(<"$scratch/out") == hi ]]
       done
+      proven "$prefix" "$scratch/$kind/gcc/box-$kind.so" --level 1
     done
   )
 }
@@ -66,6 +67,13 @@ try_plugin() {
   local prefix=$1 folder=$2 id=$3
   shift 3
   "$prefix/bin/exechost" run --quiet --set "plugins.directories=[\"$folder\"]" --backend "$id" "$@"
+}
+
+# proven PREFIX LIBRARY OPTIONS...: the conformance kit finds nothing wrong; its report is shown when it does.
+proven() {
+  local prefix=$1 report
+  shift
+  report=$("$prefix/bin/exechost" conformance "$@") || { echo "$report"; return 1; }
 }
 
 # A backend of somebody else, built from what is installed by another compiler and with another C++
@@ -101,6 +109,7 @@ while True: server.accept()[0].close()' >"$scratch/port" &
     status=0
     unshared -- bash -c "$connect" || status=$?
     ((status == 42))
+    proven "$prefix" "$scratch/build/unshare.so"
   )
 }
 

@@ -32,9 +32,9 @@ std::string line_of(const Finding& finding) {
 
 std::string summary_of(const conformance::Report& report) {
   const auto level = report.level();
-  return fmt::format("\n{} of {}: {} passed, {} failed, {} unchecked\n", level ? to_string(*level) : "no level",
-                     report.backend, report.count(Verdict::Kind::passed), report.count(Verdict::Kind::failed),
-                     report.count(Verdict::Kind::unchecked));
+  return fmt::format("\n{}, {}, for what it claims: {} passed, {} failed, {} unchecked\n", report.backend,
+                     level ? to_string(*level) : "no level", report.count(Verdict::Kind::passed),
+                     report.count(Verdict::Kind::failed), report.count(Verdict::Kind::unchecked));
 }
 
 class ConformanceCommand final : public Command {

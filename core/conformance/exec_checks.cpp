@@ -3,6 +3,7 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 
 #include "core/conformance/check.hpp"
 #include "core/conformance/expect.hpp"
@@ -15,6 +16,30 @@ using namespace std::chrono_literals;
 
 Verdict runs_a_command(Subject& subject) {
   return exact("echo", subject.run(subject.request({"/bin/echo", "hello"})), "hello\n");
+}
+
+// Paths are bytes but for the zero and the slash.
+Verdict odd_folder(Subject& subject) {
+  if (!subject.shares_workspace()) return Verdict::unchecked("no folder can be made where it runs");
+  const std::string folder = subject.scratch().workspace() + "/two words\n\xc3\xbc\"'$HOME";
+  std::error_code error;
+  std::filesystem::create_directory(folder, error);
+  if (error) return Verdict::unchecked("the folder can't be made: " + error.message());
+  Request request = subject.script("pwd -P; echo here > file");
+  request.cwd = folder;
+  auto verdict = exact("pwd in a folder with an unusual name", subject.run(request), folder + "\n");
+  if (verdict.kind == Verdict::Kind::passed && read_file(folder + "/file") != "here\n")
+    return Verdict::failed("what was written in a folder with an unusual name is not there");
+  return verdict;
+}
+
+Verdict missing_folder(Subject& subject) {
+  Request request = subject.request({"/bin/pwd"});
+  request.cwd = "/no/such/folder";
+  const ExecResult result = subject.run(request);
+  if (result.status == Status::failed && result.started == Started::no) return Verdict::passed();
+  return Verdict::failed(
+      fmt::format("a working folder that is not there: expected a refusal, it {}", in_words(result)));
 }
 
 // Not all 256: what can be wrong is wrong at the edges.
@@ -119,6 +144,8 @@ std::vector<Check> exec_checks() {
       {Level::exec, "exec.once", "a command that fails ran once", runs_once},
       {Level::exec, "exec.end", "the end is reported when it is there, not before", says_when_it_ended},
       {Level::exec, "exec.cwd", "a command starts in the folder that was asked for", working_folder},
+      {Level::exec, "exec.odd_cwd", "a folder's name may be any bytes", odd_folder},
+      {Level::exec, "exec.missing_cwd", "a working folder that is not there is refused", missing_folder},
       {Level::exec, "exec.descriptors", "a command has its three streams and no other descriptor", no_more_descriptors},
       {Level::exec, "exec.parallel", "commands at the same time don't disturb each other", in_parallel}};
 }
