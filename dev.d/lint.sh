@@ -30,7 +30,7 @@ check_shell() {
 # A build tree whose generated headers are there.
 lint_build() {
   local preset
-  for preset in dev release asan; do
+  for preset in release dev asan; do
     [[ -x $(build_root)/$preset/bin/exechost ]] && echo "$(build_root)/$preset" && return
   done
   dev_build && echo "$(build_root)/dev"

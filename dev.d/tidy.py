@@ -79,7 +79,8 @@ def main():
     jobs = int(sys.argv[2])
     wanted = set(sys.argv[3:])
     (database / "clean").mkdir(parents=True, exist_ok=True)
-    rules = pathlib.Path(__file__).parent.parent.joinpath(".clang-tidy").read_bytes()
+    source = pathlib.Path(__file__).parent.parent
+    rules = b"".join(source.joinpath(folder, ".clang-tidy").read_bytes() for folder in (".", "tests"))
     rules += subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     entries = {}
     for entry in json.loads((database / "compile_commands.json").read_text()):

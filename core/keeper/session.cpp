@@ -50,8 +50,8 @@ Session::~Session() {
   // A backend may be destroyed only when its environments are closed. Those that could not be:
   // theirs stays, with what it still does.
   for (const auto& [number, environment] : environments_) {
-    new std::shared_ptr<Backend>(
-        environment->backend);  // NOLINT(bugprone-unhandled-exception-at-new): as any allocation
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): as any allocation
+    new std::shared_ptr<Backend>(environment->backend);
   }
 }
 
