@@ -58,6 +58,13 @@ check_template() {
         [[ $(<"$scratch/out") == hi ]]
       done
       proven "$prefix" "$scratch/$kind/gcc/box-$kind.so" --level 1
+      # The README's own lines, as they stand there.
+      (
+        cd "../$kind"
+        cmake -S . -B build -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+        ninja -C build >/dev/null
+        [[ $(PATH=$prefix/bin:$PATH bash -c "$(grep -m 1 '^    exechost run' README.md)" 2>/dev/null) == hi ]]
+      )
     done
   )
 }

@@ -30,8 +30,14 @@ std::string line_of(const Finding& finding) {
   return line;
 }
 
-std::string summary_of(const conformance::Report& report) {
+// Of some checks alone a level says nothing.
+std::string summary_of(const conformance::Report& report, bool whole) {
   const auto level = report.level();
+  if (!whole) {
+    return fmt::format("\n{}, the chosen checks: {} passed, {} failed, {} unchecked\n", report.backend,
+                       report.count(Verdict::Kind::passed), report.count(Verdict::Kind::failed),
+                       report.count(Verdict::Kind::unchecked));
+  }
   return fmt::format("\n{}, {}, for what it claims: {} passed, {} failed, {} unchecked\n", report.backend,
                      level ? to_string(*level) : "no level", report.count(Verdict::Kind::passed),
                      report.count(Verdict::Kind::failed), report.count(Verdict::Kind::unchecked));
@@ -82,7 +88,7 @@ class ConformanceCommand final : public Command {
         return 1;
       }
     }
-    print(json_ ? conformance::to_json(*report).dump() + "\n" : summary_of(*report));
+    print(json_ ? conformance::to_json(*report).dump() + "\n" : summary_of(*report, only_.empty()));
     return report->count(Verdict::Kind::failed) == 0 ? 0 : 1;
   }
 

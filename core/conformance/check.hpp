@@ -50,6 +50,7 @@ std::vector<Check> argument_checks();
 std::vector<Check> stream_checks();
 std::vector<Check> stop_checks();
 std::vector<Check> tree_checks();
+std::vector<Check> guest_checks();
 std::vector<Check> environment_checks();
 std::vector<Check> limit_checks();
 std::vector<Check> isolation_checks();

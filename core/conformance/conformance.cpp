@@ -36,7 +36,7 @@ std::vector<Check> all_checks() {
   std::vector<Check> all;
   for (const auto& group :
        {manifest_checks(), exec_checks(), argument_checks(), stream_checks(), stop_checks(), tree_checks(),
-        environment_checks(), limit_checks(), isolation_checks(), recovery_checks()}) {
+        guest_checks(), environment_checks(), limit_checks(), isolation_checks(), recovery_checks()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   std::stable_sort(all.begin(), all.end(), [](const Check& a, const Check& b) { return a.level < b.level; });

@@ -76,7 +76,7 @@ Verdict process_unchanged(Subject& subject) {
 }
 
 Verdict close_ends_commands(Subject& subject) {
-  if (!subject.claims("tree_kill")) return Verdict::unchecked("tree_kill is not claimed");
+  if (!subject.claims("tree_kill")) return Verdict::unchecked(subject.not_claimed("tree_kill"));
   if (!subject.shares_workspace()) return Verdict::unchecked("files of the command are not on this machine");
   auto link = subject.link();
   if (!link) return failed("a keeper", link.error());
@@ -145,7 +145,7 @@ Verdict deadline_in_open_leaves_nothing(Subject& subject) {
 }
 
 Verdict state_lasts(Subject& subject) {
-  if (!subject.claims("persistent")) return Verdict::unchecked("persistent is not claimed");
+  if (!subject.claims("persistent")) return Verdict::unchecked(subject.not_claimed("persistent"));
   auto link = subject.link();
   if (!link) return failed("a keeper", link.error());
   auto place = (*link)->open();

@@ -53,7 +53,7 @@ else exit {1}; fi)",
 }
 
 Verdict no_network(Subject& subject) {
-  if (!subject.claims("network.none")) return Verdict::unchecked("network.none is not claimed");
+  if (!subject.claims("network.none")) return Verdict::unchecked(subject.not_claimed("network.none"));
   const Listener listener;
   if (listener.port() == 0) return Verdict::unchecked("nothing can listen on this machine's loopback");
   Request request = subject.script(connecting_to(listener.port()));
@@ -68,7 +68,7 @@ Verdict no_network(Subject& subject) {
 }
 
 Verdict files_outside(Subject& subject) {
-  if (!subject.claims("files")) return Verdict::unchecked("files is not claimed");
+  if (!subject.claims("files")) return Verdict::unchecked(subject.not_claimed("files"));
   const std::string secret = subject.scratch().outside() + "/secret";
   const std::string made = subject.scratch().outside() + "/made";
   if (auto written = write_file(secret, "do not read\n"); !written) return Verdict::unchecked(written.error().message);
@@ -87,7 +87,7 @@ Verdict files_outside(Subject& subject) {
 }
 
 Verdict other_processes(Subject& subject) {
-  if (!subject.claims("processes")) return Verdict::unchecked("processes is not claimed");
+  if (!subject.claims("processes")) return Verdict::unchecked(subject.not_claimed("processes"));
   if (!subject.shares_workspace()) return Verdict::unchecked("its processes are not on this machine");
   // The keeper of this run is a process of this machine. The brackets keep the words from matching themselves.
   const ExecResult result = subject.run(subject.script(
@@ -100,7 +100,7 @@ Verdict other_processes(Subject& subject) {
 
 // proc(5): the lines of /proc/self/status.
 Verdict has_status_line(Subject& subject, std::string_view capability, const std::string& pattern) {
-  if (!subject.claims(capability)) return Verdict::unchecked(fmt::format("{} is not claimed", capability));
+  if (!subject.claims(capability)) return Verdict::unchecked(subject.not_claimed(capability));
   const ExecResult result = subject.run(subject.script(fmt::format("grep -E '{}' /proc/self/status", pattern)));
   if (result.status != Status::exited)
     return Verdict::failed(fmt::format("/proc/self/status: it {}", in_words(result)));

@@ -20,7 +20,7 @@ ExecResult limited(Subject& subject, const std::string& script, const char* name
 
 // tail(1) keeps a line of 300 MB in memory.
 Verdict memory(Subject& subject) {
-  if (!subject.claims("memory")) return Verdict::unchecked("memory is not claimed");
+  if (!subject.claims("memory")) return Verdict::unchecked(subject.not_claimed("memory"));
   constexpr const char* kScript = "head -c 300000000 /dev/zero | tail | wc -c | tr -d ' '";
   const ExecResult little = limited(subject, kScript, "memory", "100m");
   if (little.status == Status::failed) return Verdict::failed(fmt::format("with 100 MiB it {}", in_words(little)));
@@ -69,7 +69,7 @@ Loop loop_for(Subject& subject, const json& cores) {
 }
 
 Verdict cpu(Subject& subject) {
-  if (!subject.claims("cpu")) return Verdict::unchecked("cpu is not claimed");
+  if (!subject.claims("cpu")) return Verdict::unchecked(subject.not_claimed("cpu"));
   constexpr int kAttempts = 3;
   Loop half;
   Loop whole;
@@ -90,7 +90,7 @@ Verdict cpu(Subject& subject) {
 }
 
 Verdict processes(Subject& subject) {
-  if (!subject.claims("pids")) return Verdict::unchecked("pids is not claimed");
+  if (!subject.claims("pids")) return Verdict::unchecked(subject.not_claimed("pids"));
   constexpr const char* kScript = "i=0; while [ $i -lt 80 ]; do sleep 3 & i=$((i+1)); done; echo all";
   const ExecResult few = limited(subject, kScript, "pids", 30);
   if (few.status == Status::failed) return Verdict::failed(fmt::format("with 30 processes it {}", in_words(few)));
@@ -99,7 +99,7 @@ Verdict processes(Subject& subject) {
 }
 
 Verdict disk(Subject& subject) {
-  if (!subject.claims("disk")) return Verdict::unchecked("disk is not claimed");
+  if (!subject.claims("disk")) return Verdict::unchecked(subject.not_claimed("disk"));
   constexpr const char* kScript =
       "head -c 200000000 /dev/zero > /tmp/conformance && echo written; rm -f /tmp/conformance";
   const ExecResult little = limited(subject, kScript, "disk", "100m");

@@ -1,6 +1,8 @@
 // Level 0: what the manifest promises about settings.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "core/conformance/check.hpp"
 #include "core/conformance/expect.hpp"
 #include "core/conformance/subject.hpp"
@@ -28,10 +30,28 @@ Verdict honest_about_image(Subject& subject) {
   return Verdict::failed(fmt::format("an image although none is claimed: expected a refusal, it {}", in_words(result)));
 }
 
+// A grade that is not known reads as unsupported, so that a slip loses a claim in silence.
+Verdict known_grades(Subject& subject) {
+  std::string manifest = subject.options().library;
+  manifest.replace(manifest.size() - std::string_view("so").size(), std::string::npos, "json");
+  const auto document = nlohmann::json::parse(read_file(manifest), nullptr, false);
+  if (!document.is_object()) return Verdict::failed("the manifest can't be read again");
+  const auto claims =
+      document.value(nlohmann::json::json_pointer("/capabilities/capabilities"), nlohmann::json::object());
+  for (const auto& [name, claim] : claims.items()) {
+    const std::string grade = claim.value("grade", "");
+    if (grade != "unsupported" && plan::grade_from(grade) == plan::Grade::unsupported)
+      return Verdict::failed(fmt::format(
+          "the grade of {} is {}: known are kernel, provider, emulated, advisory, unsupported", name, shown(grade)));
+  }
+  return Verdict::passed();
+}
+
 }  // namespace
 
 std::vector<Check> manifest_checks() {
-  return {{Level::exec, "settings.unknown", "a setting that it does not have is refused", unknown_setting},
+  return {{Level::exec, "manifest.grades", "the grades of its claims are known words", known_grades},
+          {Level::exec, "settings.unknown", "a setting that it does not have is refused", unknown_setting},
           {Level::exec, "settings.image", "an image is refused where none is claimed", honest_about_image}};
 }
 

@@ -121,7 +121,7 @@ Verdict reaped_by_the_ledger(Subject& subject) {
 }
 
 Verdict host_death(Subject& subject) {
-  if (!subject.claims("tree_kill")) return Verdict::unchecked("tree_kill is not claimed");
+  if (!subject.claims("tree_kill")) return Verdict::unchecked(subject.not_claimed("tree_kill"));
   if (!subject.shares_workspace()) return Verdict::unchecked("files of the command are not on this machine");
   if (subject.options().exechost_program.empty()) return Verdict::unchecked("there is no exechost program to kill");
   for (const TreeShape& shape : tree_shapes()) {

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 Verdict signals_arrive(Subject& subject) {
-  if (!subject.claims("signals")) return Verdict::unchecked("no signals are claimed");
+  if (!subject.claims("signals")) return Verdict::unchecked(subject.not_claimed("signals"));
   for (const auto& [number, name] :
        {std::pair{SIGTERM, "TERM"}, std::pair{SIGINT, "INT"}, std::pair{SIGUSR1, "USR1"}}) {
     Request request = subject.script(fmt::format(

@@ -98,7 +98,7 @@ Verdict input_bit_by_bit(Subject& subject) {
 }
 
 Verdict terminal(Subject& subject) {
-  if (!subject.claims("pty")) return Verdict::unchecked("no terminal is claimed");
+  if (!subject.claims("pty")) return Verdict::unchecked(subject.not_claimed("pty"));
   Request request = subject.script("test -t 0 && test -t 1 && test -t 2 && stty size");
   request.tty = true;
   request.tty_rows = 33;

@@ -79,11 +79,21 @@ Result<void> Subject::inspect() {
                                  found->probe->hint));
   }
   statement_ = *found->statement;
+  manifest_ = found->found.manifest->statement;
   return {};
 }
 
 bool Subject::claims(std::string_view capability) const {
   return statement_.capability(capability).grade >= plan::Grade::emulated;
+}
+
+std::string Subject::not_claimed(std::string_view capability) const {
+  const plan::Grade stated = manifest_.capability(capability).grade;
+  const plan::Grade held = statement_.capability(capability).grade;
+  if (stated == plan::Grade::unsupported) return fmt::format("{} is not claimed", capability);
+  if (held == plan::Grade::unsupported)
+    return fmt::format("{} is claimed by the manifest and not confirmed by the probe", capability);
+  return fmt::format("{} is claimed as {}: nobody enforces it", capability, plan::to_string(held));
 }
 
 Result<void> Subject::write_settings(json settings) const {

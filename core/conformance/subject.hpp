@@ -39,6 +39,8 @@ class Subject {
   // Manifest and probe together: what is claimed on this machine.
   const plan::Statement& statement() const { return statement_; }
   bool claims(std::string_view capability) const;
+  // Why one that is not claimed is not: for a verdict.
+  std::string not_claimed(std::string_view capability) const;
   const Scratch& scratch() const { return scratch_; }
   ExecHost& host() { return *host_; }
 
@@ -66,6 +68,7 @@ class Subject {
   Scratch scratch_;
   std::string id_;
   plan::Statement statement_;
+  plan::Statement manifest_;
   std::unique_ptr<ExecHost> host_;
 };
 

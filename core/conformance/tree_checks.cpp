@@ -28,6 +28,7 @@ Verdict run_to_end(Subject& subject, const TreeShape& shape, End end, const std:
   const bool began = becomes_true([&] { return is_beating(beat) || started->finished(); }, 20s);
   if (end == End::cancel) started->cancel();
   const ExecResult result = started->wait();
+  if (result.status == Status::failed) return Verdict::failed(fmt::format("{}: it {}", shape.name, in_words(result)));
   if (!began || !is_beating(beat)) {
     return Verdict::unchecked(fmt::format("the shape \"{}\" did not come to life: the command {}{}", shape.name,
                                           in_words(result),
@@ -42,7 +43,7 @@ Verdict run_to_end(Subject& subject, const TreeShape& shape, End end, const std:
 }
 
 Verdict dies_whole(Subject& subject, End end, std::string_view end_name) {
-  if (!subject.claims("tree_kill")) return Verdict::unchecked("tree_kill is not claimed");
+  if (!subject.claims("tree_kill")) return Verdict::unchecked(subject.not_claimed("tree_kill"));
   if (!subject.shares_workspace()) return Verdict::unchecked("files of the command are not on this machine");
   for (const TreeShape& shape : tree_shapes()) {
     const std::string beat = fmt::format("{}/beat-{}-{}", subject.scratch().workspace(), end_name, shape.file_name());

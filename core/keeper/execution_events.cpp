@@ -38,10 +38,16 @@ Failure Execution::not_started(int wait_status) const {
     return make_failure(FailureKind::spawn_failed, Phase::spawn, "the command was stopped before it had started",
                         "stopped");
   }
+  // 2 is also what the guest says of a wrong start (guest/main.cpp).
+  const bool perhaps_the_guest = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 2;
   return make_failure(
       FailureKind::provision_failed, Phase::spawn,
       fmt::format("the environment's first process {} before the command had started", end_in_words(wait_status)),
-      "guest");
+      "guest", 0,
+      perhaps_the_guest
+          ? "a backend's author: the guest ends with 2 when its control socket is not descriptor 3 or its "
+            "arguments are not as they were given; else see what the program that starts it says"
+          : "see what the program that the backend starts says on standard error");
 }
 
 // ---- guest -----------------------------------------------------------------------

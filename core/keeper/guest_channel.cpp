@@ -198,7 +198,9 @@ Failure describe_guest_failure(const guest::Message& message, const SpawnRequest
     const auto index = static_cast<std::size_t>(message.number);  // out of range when it is negative
     const std::string path = index < checks.size() ? shown(checks[index].path) : "a path of the view";
     text = fmt::format("\"{}\" is not what it was when the run was planned: {}", path, reason);
-    hint = "it was replaced in the meantime, perhaps by a command that still runs in a folder it may write; run again";
+    hint =
+        "it was replaced in the meantime, perhaps by a command that still runs in a folder it may write: run again; or "
+        "the backend claims files and does not carry out the view";
   } else {
     text = fmt::format("the command \"{}\" was not started: step {} failed: {}", command, step, reason);
   }

@@ -180,8 +180,8 @@ class LayerBuilder {
     const std::string id = canonical_backend(text);
     const auto& known = tree_.known_backends();
     if (std::find(known.begin(), known.end(), id) == known.end()) {
-      return fail(path, show_value(value),
-                  "no such backend" + did_you_mean(text, known) + "; known are " + join(known));
+      return fail(path, show_value(value), "no such backend" + did_you_mean(text, known) + "; known are " + join(known),
+                  "`exechost backends` shows which are installed, and why one that is found can't be used");
     }
     value = id;
     return true;

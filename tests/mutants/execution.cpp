@@ -173,6 +173,7 @@ int MutantExecution::signal(int number) {
     for (MutantExecution* const execution : parts_.siblings->all) execution->send(SIGKILL);
     return 0;
   }
+  if (number == SIGKILL && parts_.fault == Fault::ignores_kill) return 0;
   if (number != SIGKILL && parts_.guest) return -ENOTSUP;  // the guest's to send
   if (number != SIGKILL && parts_.fault == Fault::ignores_signals) return 0;
   return send(number);

@@ -30,7 +30,8 @@ struct Caught {
 };
 void PrintTo(const Caught& caught, std::ostream* stream) { *stream << caught.fault; }
 
-const Caught kCaught[]{Caught{"leaks_grandchildren", "mutant_direct", "tree.exit"},
+const Caught kCaught[]{Caught{"ignores_kill", "mutant", "tree.stopped_guest"},
+                       Caught{"leaks_grandchildren", "mutant_direct", "tree.exit"},
                        Caught{"leaks_setsid_children", "mutant_direct", "tree.exit"},
                        Caught{"leaks_after_timeout", "mutant_direct", "tree.timeout"},
                        Caught{"kills_other_commands", "mutant_direct", "environment.kill"},

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +71,15 @@ class Process {
   explicit operator bool() const noexcept { return handle_ != 0; }
   // Readable when it has ended; stays the host's. [any]
   int pidfd() const noexcept { return host_->process_pidfd(host_->context, handle_); }
+  // Its process id, or -1. Valid until it has ended and its status was taken: what it is for is to find what
+  // it started, in /proc/PID/task/PID/children (proc(5)). pidfd_open(2): a pidfd shows it in /proc. [any]
+  long pid() const {
+    std::ifstream info("/proc/self/fdinfo/" + std::to_string(pidfd()));
+    for (std::string line; std::getline(info, line);) {
+      if (line.rfind("Pid:", 0) == 0) return std::strtol(line.c_str() + 4, nullptr, 10);
+    }
+    return -1;
+  }
   // The status as waitpid(2) gives it, once it has ended. Never blocks. [any]
   std::optional<int> try_wait() const noexcept {
     std::int32_t status = 0;
