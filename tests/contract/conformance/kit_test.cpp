@@ -44,8 +44,8 @@ TEST_P(Kit, BwrapHoldsWhatItClaims) {
 }
 
 TEST_P(Kit, OneCheckAloneAsJUnitToo) {
-  const ProgramEnd end =
-      scene_->run({"conformance", bwrap_, "--only", "exec.exit_codes", "--only", "limits.memory", "--junit", "report.xml"});
+  const ProgramEnd end = scene_->run(
+      {"conformance", bwrap_, "--only", "exec.exit_codes", "--only", "limits.memory", "--junit", "report.xml"});
   EXPECT_EQ(end.exit_status(), 0) << end.out << end.err;
   EXPECT_THAT(end.out, HasSubstr("exec.exit_codes"));
   EXPECT_THAT(end.out, HasSubstr("1 passed, 0 failed, 1 unchecked"));
