@@ -40,6 +40,8 @@ Confinement make_confinement(const View& view, const Resources& resources, const
   confinement.view_checks = make_view_checks(view, facts, rendered);
   std::vector<LandlockRule>& rules = confinement.landlock_rules;
   for (const ViewEntry& entry : view.entries) {
+    // A private folder that nobody puts there is this machine's own.
+    if (!rendered && entry.access == Access::private_) continue;
     const bool writable = entry.access == Access::rw || entry.access == Access::private_;
     if (writable || entry.access == Access::ro) rules.push_back({entry.path, writable});
   }

@@ -303,7 +303,8 @@ class Negotiation {
       line("network " + result_.network.mode, have("network." + result_.network.mode));
     const bool guest = result_.statement.guest != GuestEntry::none;
     if (guest && result_.statement.locality == "local" && input_.facts.landlock_abi > 0) {
-      result_.isolation.push_back(fmt::format("files: Landlock, ABI {} (kernel)", input_.facts.landlock_abi));
+      result_.isolation.push_back(fmt::format("files: Landlock, ABI {}{} (kernel)", input_.facts.landlock_abi,
+                                              enforced(have("files")) ? "" : ", against writing only"));
     }
     if (!guest && backend_.id != kGatewayBackend) {
       result_.warnings.push_back(fmt::format(

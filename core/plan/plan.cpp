@@ -175,13 +175,13 @@ Result<Plan> make_plan(const PlanInput& input) {
     plan.tier = "node";  // by its own name, or as the place to fall back to
     if (auto placed = place_on_host(plan, input); !placed) return unexpected(placed.error());
   }
-  const bool rendered = choice->negotiated.statement.capability("files").grade >= Grade::emulated;
+  plan.view_carried_out = choice->negotiated.statement.capability("files").grade >= Grade::emulated;
   fill_from_backend(plan, *choice, settings);
   if (plan.tier != "sandbox") {
     plan.confinement = no_confinement();
     return plan;
   }
-  plan.confinement = make_confinement(plan.view, plan.resources, input.facts, rendered);
+  plan.confinement = make_confinement(plan.view, plan.resources, input.facts, plan.view_carried_out);
   // Another machine has another kernel and other files: its guest's report is all there is.
   const bool here = plan.guest != GuestEntry::none && choice->backend->statement.locality == "local";
   plan.confinement.landlock_required = here && input.facts.landlock_abi > 0;

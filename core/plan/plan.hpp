@@ -109,6 +109,7 @@ struct Plan {
   std::string workspace;
   std::string workspace_mode = "direct";
   View view;
+  bool view_carried_out = true;  // false: the backend can't, and best_effort accepts that
   NetworkPolicy network;
   Confinement confinement;
   Resources resources;

@@ -78,7 +78,11 @@ class Page {
   std::string text_;
 };
 
-void add_view(Page& page, const View& view) {
+void add_view(Page& page, const View& view, bool carried_out) {
+  if (!carried_out) {
+    page.line("files", "the backend does NOT carry out the lists of files below: best_effort accepts that");
+    page.line("", "what is called private or hidden is this machine's own, and readable");
+  }
   const auto of = [&](std::initializer_list<Access> wanted) {
     std::vector<std::string> items;
     for (const ViewEntry& entry : view.entries) {
@@ -153,7 +157,7 @@ std::string to_text(const Plan& plan) {
     page.line("files", "everything that you can read and write");
   } else {
     page.line("workspace", fmt::format("{} ({})", shown(plan.workspace), plan.workspace_mode));
-    add_view(page, plan.view);
+    add_view(page, plan.view, plan.view_carried_out);
   }
   page.line("network", shown(network_text(plan.network)));
   if (plan.network.mode != "none" && !plan.network.denied_domains.empty()) {

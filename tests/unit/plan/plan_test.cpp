@@ -302,6 +302,27 @@ TEST(Negotiation, WhereNobodyHidesFilesTheGuestIsNotToldToLookForThem) {
   EXPECT_FALSE(plan->confinement.view_checks.empty());
 }
 
+TEST(Negotiation, WhereNobodyCarriesOutTheViewItIsNotPromised) {
+  const auto writes = [](const Plan& plan, const std::string& path) {
+    const auto& rules = plan.confinement.landlock_rules;
+    return std::any_of(rules.begin(), rules.end(),
+                       [&](const LandlockRule& rule) { return rule.path == path && rule.writable; });
+  };
+  Planned planned;
+  planned.settings.set("best_effort", {"filesystem"});
+  auto plan = planned.plan();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_TRUE(writes(*plan, "/tmp")) << "a private one";
+  EXPECT_THAT(to_text(*plan), Not(HasSubstr("does NOT carry out")));
+  grant(planned.backends[0], "files", Grade::advisory);
+  plan = planned.plan();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_FALSE(writes(*plan, "/tmp")) << "this machine's own";
+  EXPECT_TRUE(writes(*plan, plan->workspace));
+  EXPECT_THAT(to_text(*plan), HasSubstr("does NOT carry out"));
+  EXPECT_THAT(plan->isolation, Contains(HasSubstr("against writing only")));
+}
+
 TEST(Negotiation, BuiltInLimitsAreBestEffortAndReported) {
   Planned planned;
   planned.machine.facts.uid = 0;
