@@ -96,6 +96,17 @@ Result<void> SettingOverrides::set_from_text(std::string_view assignment, const 
   return set(dotted, std::move(value), source);
 }
 
+Result<Request> request_for(const std::vector<std::string>& assignments) {
+  SettingOverrides overrides;
+  for (const std::string& assignment : assignments) {
+    if (auto done = overrides.set_from_text(assignment, "--set"); !done) return unexpected(done.error());
+  }
+  Request request;
+  request.settings_json = overrides.values().dump();
+  request.settings_origins = overrides.sources();
+  return request;
+}
+
 bool SettingOverrides::has(std::string_view dotted) const {
   json copy = values_;
   return find_member(copy, dotted, false) != nullptr;

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exechost/failure.hpp"
+#include "exechost/request.hpp"
 
 namespace exechost::cli {
 
@@ -28,6 +30,9 @@ class SettingOverrides {
   nlohmann::json values_ = nlohmann::json::object();
   std::map<std::string, std::string> sources_;
 };
+
+// A request without a command, for what --set alone says ("NAME=JSON" each).
+Result<Request> request_for(const std::vector<std::string>& assignments);
 
 // invalid_request in phase plan.
 Failure usage_failure(std::string message, std::string hint = {});

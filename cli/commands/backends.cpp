@@ -6,7 +6,9 @@
 
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "cli/setting_overrides.hpp"
 #include "cli/text_table.hpp"
+#include "core/host/backends_report.hpp"
 #include "core/host/inspect.hpp"
 
 namespace exechost::cli {
@@ -101,20 +103,19 @@ class BackendsCommand final : public Command {
   void add_options(CLI::App& app) override {
     app.add_flag("--verbose", verbose_, "Every capability with the evidence for it");
     app.add_flag("--json", json_, "Statements and probes as a JSON array");
+    app.add_option("--set", set_, "Any setting, such as plugins.directories=[\"/opt/backends\"]; may be repeated")
+        ->type_name("NAME=JSON");
     app.add_flag("--no-probe", no_probe_, "Only what is found; runs no plugin code");
   }
 
   int run(const CommandLine& /*line*/) override {
     HostOptions options;
     options.keeper = KeeperPlacement::in_process;
-    if (json_) {
-      ExecHost host(options);
-      auto document = host.backends_json();
-      if (!document) return fail(document.error());
-      return print(*document + "\n");
-    }
-    auto backends = host::inspect_backends(options, Request{}, !no_probe_);
+    const auto request = request_for(set_);
+    if (!request) return fail(request.error());
+    auto backends = host::inspect_backends(options, *request, !no_probe_);
     if (!backends) return fail(backends.error());
+    if (json_) return print(host::backends_to_json(*backends).dump() + "\n");
     const int printed = print(as_text(*backends, verbose_));
     const bool any = std::any_of(backends->begin(), backends->end(),
                                  [](const BackendInspection& backend) { return backend.tier == "sandbox"; });
@@ -129,6 +130,7 @@ class BackendsCommand final : public Command {
     return 1;
   }
 
+  std::vector<std::string> set_;
   bool verbose_ = false;
   bool json_ = false;
   bool no_probe_ = false;

@@ -6,6 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/doctor/check.hpp"
 #include "cli/output.hpp"
+#include "cli/setting_overrides.hpp"
 #include "core/base/utf8.hpp"
 
 namespace exechost::cli {
@@ -42,10 +43,17 @@ class DoctorCommand final : public Command {
   }
   void add_options(CLI::App& app) override {
     app.add_option("BACKEND", backends_, "Backends that must be ready (default: the one the settings choose)");
+    app.add_option("--set", set_, "Any setting, such as plugins.directories=[\"/opt/backends\"]; may be repeated")
+        ->type_name("NAME=JSON");
     app.add_flag("--json", json_, "The checks as a JSON array");
   }
 
   int run(const CommandLine& /*line*/) override {
+    const auto request = request_for(set_);
+    if (!request) {
+      print_failure(request.error());
+      return 1;
+    }
     std::vector<Check> all;
     const auto add = [this, &all](std::vector<Check> checks) {
       for (Check& check : checks) {
@@ -56,7 +64,7 @@ class DoctorCommand final : public Command {
     };
     add(doctor::kernel_checks());
     add(doctor::installation_checks());
-    add(doctor::backend_checks(backends_));
+    add(doctor::backend_checks(backends_, *request));
     add(doctor::self_tests());
     if (json_) print(as_json(all));
     return std::any_of(all.begin(), all.end(), [](const Check& check) { return check.verdict == Verdict::fail; }) ? 1
@@ -76,6 +84,7 @@ class DoctorCommand final : public Command {
   }
 
   std::vector<std::string> backends_;
+  std::vector<std::string> set_;
   bool json_ = false;
 };
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "exechost/request.hpp"
+
 namespace exechost::cli::doctor {
 
 enum class Verdict { ok, warn, fail };
@@ -22,7 +24,7 @@ Check fail(std::string name, std::string detail, std::string advice);
 // Each looks at the machine once and changes nothing.
 std::vector<Check> kernel_checks();
 std::vector<Check> installation_checks();
-std::vector<Check> backend_checks(const std::vector<std::string>& only);
+std::vector<Check> backend_checks(const std::vector<std::string>& only, const Request& request);
 // Runs two commands in the default sandbox, in a temporary folder of their own.
 std::vector<Check> self_tests();
 

@@ -78,10 +78,10 @@ std::vector<Check> installation_checks() {
   return checks;
 }
 
-std::vector<Check> backend_checks(const std::vector<std::string>& only) {
-  const auto backends = host::inspect_backends(in_process(), Request{}, true);
+std::vector<Check> backend_checks(const std::vector<std::string>& only, const Request& request) {
+  const auto backends = host::inspect_backends(in_process(), request, true);
   if (!backends) return {from_failure("backends", backends.error())};
-  const auto settings = host::inspect_settings(in_process(), Request{});
+  const auto settings = host::inspect_settings(in_process(), request);
   const auto wanted_backend = settings ? settings->at("backend") : nlohmann::json();
   bool sandboxed = false;
   std::vector<Check> checks;
