@@ -1,6 +1,7 @@
 #include "core/host/request_run.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "core/base/clock.hpp"
@@ -144,11 +145,22 @@ void RequestRun::attempt(plan::Plan plan) {
 }
 
 void RequestRun::find_keeper(const std::shared_ptr<const plan::Plan>& plan) {
-  context_.workers->submit([self = shared_from_this(), plan] {
-    auto keeper = self->context_.keeper_for(
-        plugin_choice(*self->context_.prepared.settings, plan->backend, plan->backend_library));
-    self->reactor_.post([self, plan, keeper = std::move(keeper)] { self->execute(plan, keeper); });
-  });
+  try {
+    context_.workers->submit([self = shared_from_this(), plan] {
+      auto keeper = self->context_.keeper_for(
+          plugin_choice(*self->context_.prepared.settings, plan->backend, plan->backend_library));
+      self->reactor_.post([self, plan, keeper = std::move(keeper)] { self->execute(plan, keeper); });
+    });
+  } catch (const std::system_error& error) {  // no thread to be had
+    Failure failure;
+    failure.kind = FailureKind::unavailable;
+    failure.phase = Phase::provision;
+    failure.step = "thread";
+    failure.backend = plan->backend;
+    failure.error_number = error.code().value();
+    failure.message = "no thread can be started to find a keeper for the backend";
+    execute(plan, unexpected(std::move(failure)));
+  }
 }
 
 void RequestRun::execute(const std::shared_ptr<const plan::Plan>& plan, const Result<KeeperPointer>& keeper) {
