@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <system_error>
 #include <utility>
 
 #include "core/base/clock.hpp"
@@ -81,7 +82,7 @@ void GatewayRun::start(std::function<void(ExecResult)> done) {
   });
   watch_deadline_and_cancel();
 
-  workers_.submit([self = shared_from_this(), out = std::move(out), err = std::move(err)]() mutable {
+  auto work = [self = shared_from_this(), out = std::move(out), err = std::move(err)]() mutable {
     block_broken_pipe_signal();
     Outcome outcome{gateway::CommandEnd{}};
     const auto print = [&](const Output& output, std::string_view bytes) {
@@ -107,7 +108,14 @@ void GatewayRun::start(std::function<void(ExecResult)> done) {
     err.reset();
     Reactor& reactor = self->reactor_;
     reactor.post([self = std::move(self), outcome = std::move(outcome)]() mutable { self->ended(std::move(outcome)); });
-  });
+  };
+  try {
+    workers_.submit(std::move(work));
+  } catch (const std::system_error& error) {  // no thread to be had
+    reactor_.post([self = shared_from_this(), number = error.code().value()] {
+      self->ended({unexpected(execution::preparation_failure("thread", "no thread can be started", number))});
+    });
+  }
 }
 
 void GatewayRun::watch_deadline_and_cancel() {
