@@ -3,11 +3,13 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
 #include "cli/setting_overrides.hpp"
+#include "cli/signal_watcher.hpp"
 #include "core/conformance/conformance.hpp"
 #include "core/conformance/report.hpp"
 
@@ -19,6 +21,23 @@ using conformance::Finding;
 using conformance::Verdict;
 
 constexpr int kHighestLevel = 4;
+// From the first signal to an end without clearing up.
+constexpr std::chrono::milliseconds kGrace{30'000};
+
+// Everything the kit runs is cancelled, so that what it made is removed before the end.
+class StopsTheKit final : public SignalReceiver {
+ public:
+  std::stop_token token() const { return stop_.get_token(); }
+  bool forward(int /*number*/) override { return false; }
+  void cancel(int first_signal) override {
+    if (!stop_.request_stop()) ::_exit(kExitSignalBase + first_signal);  // once more: the caller insists
+  }
+  void window_changed() override {}
+  void suspend() override {}
+
+ private:
+  std::stop_source stop_;
+};
 
 std::string line_of(const Finding& finding) {
   const char* const word = finding.verdict.kind == Verdict::Kind::passed   ? "ok"
@@ -57,7 +76,7 @@ class ConformanceCommand final : public Command {
            "Levels: 0 exec, 1 streams and signals, 2 environments, 3 limits, 4 recovery. What is not claimed, or can't "
            "be\n"
            "found out on this machine, is unchecked and never counts as passed.\n"
-           "Exit status: 0 no check failed; 1 one did, or there was no plugin to check.";
+           "Exit status: 0 no check failed; 1 one did, or there was no plugin to check; 128 + N interrupted by signal N.";
   }
   void add_options(CLI::App& app) override {
     app.add_option("FILE", library_, "The plugin, FILE.so; its manifest FILE.json is beside it");
@@ -69,17 +88,35 @@ class ConformanceCommand final : public Command {
   }
 
   int run(const CommandLine& /*line*/) override {
+    SignalWatcher watcher(false);  // before any thread: they inherit what it holds back
     auto options = chosen();
     if (!options) {
       print_failure(options.error());
       return kExitUsage;
     }
+    StopsTheKit stop;
+    if (auto watched = watcher.start(stop, kGrace); !watched) {
+      print_failure(watched.error());
+      return 1;
+    }
+    options->subject.stop = stop.token();
+    const int status = check(*options);
+    const int asked = watcher.stop();
+    return asked == 0 ? status : kExitSignalBase + asked;
+  }
+
+ private:
+  int check(const conformance::Options& options) const {
     // One line after each check: the whole takes a minute or more.
-    const auto report = conformance::run_kit(*options, [this](const Finding& finding) {
+    const auto report = conformance::run_kit(options, [this](const Finding& finding) {
       if (!json_) print(line_of(finding));
     });
     if (!report) {
       print_failure(report.error());
+      return 1;
+    }
+    if (report->stopped) {
+      print_note(fmt::format("stopped after {} checks; there is no report", report->findings.size()));
       return 1;
     }
     if (!junit_.empty()) {
@@ -92,7 +129,6 @@ class ConformanceCommand final : public Command {
     return report->count(Verdict::Kind::failed) == 0 ? 0 : 1;
   }
 
- private:
   Result<conformance::Options> chosen() const {
     conformance::Options options;
     if (library_.empty())

@@ -58,6 +58,10 @@ Result<Report> run_kit(const Options& options, const std::function<void(const Fi
     const auto began = std::chrono::steady_clock::now();
     Finding finding{check.level, check.name, check.title, check.run(**subject), {}};
     finding.took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+    if (options.subject.stop.stop_requested()) {
+      report.stopped = true;  // in the middle of this one: it says nothing
+      break;
+    }
     report.findings.push_back(finding);
     if (on_finding) on_finding(finding);
     if (options.stop_at_failure && finding.verdict.kind == Verdict::Kind::failed) break;

@@ -33,6 +33,7 @@ struct Report {
   std::string library;
   plan::Statement statement;
   std::vector<Finding> findings;
+  bool stopped = false;  // asked to, before all checks were made
 
   std::size_t count(Verdict::Kind kind) const;
   // The highest level up to which no check failed; nothing when one of level 0 did. What could not be checked

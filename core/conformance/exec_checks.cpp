@@ -116,17 +116,17 @@ Verdict no_more_descriptors(Subject& subject) {
 
 Verdict in_parallel(Subject& subject) {
   constexpr int kCommands = 8;
-  std::vector<Execution> running;
+  std::vector<LiveCommand> running;
   for (int i = 0; i < kCommands; ++i) {
     auto started =
-        subject.host().start(subject.script(fmt::format("sleep 0.2; echo out {0}; echo err {0} >&2; exit {0}", i)));
+        subject.start(subject.script(fmt::format("sleep 0.2; echo out {0}; echo err {0} >&2; exit {0}", i)));
     if (!started) return Verdict::failed(fmt::format("command {}: {}", i, started.error().message));
     running.push_back(std::move(*started));
   }
   for (int i = 0; i < kCommands; ++i) {
     auto verdict =
         exact(fmt::format("command {} of {} at the same time", i, kCommands),
-              running[static_cast<std::size_t>(i)].wait(), fmt::format("out {}\n", i), fmt::format("err {}\n", i), i);
+              running[static_cast<std::size_t>(i)]->wait(), fmt::format("out {}\n", i), fmt::format("err {}\n", i), i);
     if (verdict.kind != Verdict::Kind::passed) return verdict;
   }
   return Verdict::passed();

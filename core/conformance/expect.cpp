@@ -12,6 +12,10 @@ Verdict first_failure(const std::vector<Verdict>& verdicts) {
   return found == verdicts.end() ? Verdict::passed() : *found;
 }
 
+Verdict failed(std::string_view what, const Failure& failure) {
+  return Verdict::failed(fmt::format("{}: {}: {}", what, to_string(failure.kind), failure.message));
+}
+
 Verdict exits_with(std::string_view what, const ExecResult& result, int code) {
   if (result.status == Status::exited && result.exit_code == code) return Verdict::passed();
   return Verdict::failed(fmt::format("{}: expected exit code {}, it {}{}", what, code, in_words(result),

@@ -13,6 +13,9 @@ namespace exechost::conformance {
 // The first that is not passed; passed when all are.
 Verdict first_failure(const std::vector<Verdict>& verdicts);
 
+// A step that had to succeed did not.
+Verdict failed(std::string_view what, const Failure& failure);
+
 // `what`: names the command in the message.
 Verdict exits_with(std::string_view what, const ExecResult& result, int code);
 Verdict same_bytes(std::string_view what, std::string_view seen, std::string_view expected);

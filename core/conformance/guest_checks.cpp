@@ -67,20 +67,20 @@ Verdict without_the_guest(Subject& subject, int number, std::string_view what) {
   Request request = subject.script(tree_shapes().back().script(beating(beat)) + "\nexec sleep 60");
   Subject::add_settings(request, {{"resources", {{"kill_grace", "200ms"}}}});
   request.timeout = kDeadline;
-  auto started = subject.host().start(request);
+  auto started = subject.start(request);
   if (!started) return Verdict::failed(started.error().message);
-  if (!becomes_true([&] { return is_beating(beat) || started->finished(); }, 20s) || started->finished())
-    return Verdict::failed(fmt::format("the command {}", in_words(started->wait())));
+  if (!becomes_true([&] { return is_beating(beat) || (*started)->finished(); }, 20s) || (*started)->finished())
+    return Verdict::failed(fmt::format("the command {}", in_words((*started)->wait())));
   const auto found = guests();
   bool sent = !found.empty();
   for (const pid_t pid : found) sent = ::kill(pid, number) == 0 && sent;
   if (!sent) {
-    started->cancel();
-    started->wait();
+    (*started)->cancel();
+    (*started)->wait();
     return Verdict::unchecked(found.empty() ? "its guest is not seen from here"
                                             : "its guest can't be signalled from here");
   }
-  const ExecResult result = started->wait();
+  const ExecResult result = (*started)->wait();
   // However it is reported: nothing may be left.
   if (beats_on(beat))
     return Verdict::failed(fmt::format("a process lives on after the end of a command whose guest was {}", what));

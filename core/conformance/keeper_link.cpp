@@ -35,6 +35,16 @@ Failure link_failure(std::string message) {
   return failure;
 }
 
+// Whether the answer is there. Not when `stop` or `patience` ended the waiting.
+template <class Answer>
+bool arrives(const std::future<Answer>& answer, std::chrono::milliseconds patience, const std::stop_token& stop) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (answer.wait_for(20ms) != std::future_status::ready) {
+    if (stop.stop_requested() || std::chrono::steady_clock::now() >= until) return false;
+  }
+  return true;
+}
+
 // One open environment for many commands. It stays when a command is done with it.
 class Borrowed final : public environment::EnvironmentSource {
  public:
@@ -73,14 +83,23 @@ Result<keeper::Reply> as_result(keeper::Reply reply, std::string_view what) {
 }  // namespace
 
 struct KeeperLink::Impl {
-  Impl(const HostOptions& options, Request wanted) : core(options), request(std::move(wanted)) {}
+  Impl(const HostOptions& options, Request wanted, std::stop_token asked)
+      : core(options), request(std::move(wanted)), stop(std::move(asked)) {}
+
+  // Once, before any other call: several threads read it then.
+  Result<void> choose_plugin() {
+    auto prepared = core.planner().prepare(request);
+    if (!prepared) return unexpected(prepared.error());
+    auto made = plan::make_plan({request, *prepared->settings, prepared->backends, prepared->facts, false});
+    if (!made) return unexpected(made.error());
+    plugin = host::plugin_choice(*prepared->settings, made->backend, made->backend_library);
+    return {};
+  }
 
   Result<plan::Plan> plan_for(const Request& wanted) {
     auto prepared = core.planner().prepare(wanted);
     if (!prepared) return unexpected(prepared.error());
-    auto made = plan::make_plan({wanted, *prepared->settings, prepared->backends, prepared->facts, false});
-    if (made) plugin = host::plugin_choice(*prepared->settings, made->backend, made->backend_library);
-    return made;
+    return plan::make_plan({wanted, *prepared->settings, prepared->backends, prepared->facts, false});
   }
 
   using Handler = std::function<void(keeper::Reply)>;
@@ -98,13 +117,17 @@ struct KeeperLink::Impl {
     core.reactor().post([port = *port, promise, ask = std::move(ask)] {
       ask(*port, [promise](keeper::Reply reply) { promise->set_value(std::move(reply)); });
     });
-    if (answer.wait_for(kPatience) == std::future_status::ready) return answer.get();
-    lost.failure = link_failure("there was no answer within 25 s");
+    if (arrives(answer, kPatience, stop)) return answer.get();
+    lost.failure = link_failure(stop.stop_requested() ? "the kit was stopped" : "there was no answer within 25 s");
     return lost;
   }
 
   host::HostCore core;
+  Result<CommandInPlace> begin(const OpenPlace& place, const std::string& script, std::int64_t deadline_ns,
+                               bool with_input);
+
   Request request;
+  std::stop_token stop;
   keeper::PluginChoice plugin;
   std::vector<std::shared_ptr<execution::Run>> running;
 };
@@ -120,12 +143,13 @@ KeeperLink::~KeeperLink() {
   dropped.get_future().wait();
 }
 
-Result<std::unique_ptr<KeeperLink>> KeeperLink::make(const HostOptions& options, Request request) {
+Result<std::unique_ptr<KeeperLink>> KeeperLink::make(const HostOptions& options, Request request,
+                                                     std::stop_token stop) {
   HostOptions own = options;
   own.keeper = KeeperPlacement::child;
-  auto impl = std::make_unique<Impl>(own, std::move(request));
+  auto impl = std::make_unique<Impl>(own, std::move(request), std::move(stop));
   if (auto ready = impl->core.ready(); !ready) return unexpected(ready.error());
-  if (auto plan = impl->plan_for(impl->request); !plan) return unexpected(plan.error());
+  if (auto chosen = impl->choose_plugin(); !chosen) return unexpected(chosen.error());
   return std::unique_ptr<KeeperLink>(new KeeperLink(std::move(impl)));
 }
 
@@ -226,59 +250,64 @@ Result<void> KeeperLink::reap(const json& entry) {
   return {};
 }
 
+Result<CommandInPlace> KeeperLink::Impl::begin(const OpenPlace& place, const std::string& script,
+                                               std::int64_t deadline_ns, bool with_input) {
+  Request wanted = request;
+  wanted.argv.clear();
+  wanted.shell = script;
+  auto plan = plan_for(wanted);
+  if (!plan) return unexpected(plan.error());
+  auto port = core.keeper(plugin);
+  if (!port) return unexpected(port.error());
+  CommandInPlace begun;
+  begun.stop_ = stop;
+  execution::RunSpec spec;
+  if (with_input) {
+    begun.input_ = std::make_shared<execution::StdinBuffer>();
+    spec.streams.input.buffer = begun.input_;
+  }
+  spec.plan = std::make_shared<const plan::Plan>(std::move(*plan));
+  spec.plugin = plugin;
+  spec.guest_path = core.context().installation->guest_program;
+  spec.streams.cap_bytes = spec.plan->output.cap_bytes;
+  spec.deadline_ns = deadline_ns;
+  Reactor& reactor = core.reactor();
+  begun.run_ = std::make_shared<execution::Run>(reactor, *port, std::make_shared<Borrowed>(reactor, place.number),
+                                                std::move(spec));
+  auto promise = std::make_shared<std::promise<ExecResult>>();
+  begun.ended_ = promise->get_future();
+  reactor.post([run = begun.run_, promise] {
+    run->start([promise](ExecResult done) { promise->set_value(std::move(done)); });
+  });
+  return begun;
+}
+
 ExecResult KeeperLink::run(const OpenPlace& place, const std::string& script, std::chrono::milliseconds time) {
   ExecResult result;
-  Request request = impl_->request;
-  request.argv.clear();
-  request.shell = script;
-  auto plan = impl_->plan_for(request);
-  if (!plan) {
-    result.failure = plan.error();
+  auto begun = impl_->begin(place, script, deadline_after(time), false);
+  if (!begun) {
+    result.failure = begun.error();
     return result;
   }
-  auto port = impl_->core.keeper(impl_->plugin);
-  if (!port) {
-    result.failure = port.error();
-    return result;
-  }
-  execution::RunSpec spec;
-  spec.plan = std::make_shared<const plan::Plan>(std::move(*plan));
-  spec.plugin = impl_->plugin;
-  spec.guest_path = impl_->core.context().installation->guest_program;
-  spec.streams.cap_bytes = spec.plan->output.cap_bytes;
-  spec.deadline_ns = deadline_after(time);
-  Reactor& reactor = impl_->core.reactor();
-  auto promise = std::make_shared<std::promise<ExecResult>>();
-  auto ended = promise->get_future();
-  auto run = std::make_shared<execution::Run>(reactor, *port, std::make_shared<Borrowed>(reactor, place.number),
-                                              std::move(spec));
-  reactor.post([run, promise] { run->start([promise](ExecResult done) { promise->set_value(std::move(done)); }); });
-  if (ended.wait_for(time + kPatience) == std::future_status::ready) return ended.get();
-  result.failure = link_failure("the command did not end, although its deadline has passed");
+  if (arrives(begun->ended_, time + kPatience, impl_->stop)) return begun->ended_.get();
+  impl_->core.reactor().post([run = begun->run_] { run->cancel(); });
+  result.failure = link_failure(impl_->stop.stop_requested()
+                                    ? "the kit was stopped"
+                                    : "the command did not end, although its deadline has passed");
   return result;
 }
 
-Result<void> KeeperLink::begin(const OpenPlace& place, const std::string& script) {
-  Request request = impl_->request;
-  request.argv.clear();
-  request.shell = script;
-  auto plan = impl_->plan_for(request);
-  if (!plan) return unexpected(plan.error());
-  auto port = impl_->core.keeper(impl_->plugin);
-  if (!port) return unexpected(port.error());
-  execution::RunSpec spec;
-  spec.plan = std::make_shared<const plan::Plan>(std::move(*plan));
-  spec.plugin = impl_->plugin;
-  spec.guest_path = impl_->core.context().installation->guest_program;
-  spec.streams.cap_bytes = spec.plan->output.cap_bytes;
-  Reactor& reactor = impl_->core.reactor();
-  auto run = std::make_shared<execution::Run>(reactor, *port, std::make_shared<Borrowed>(reactor, place.number),
-                                              std::move(spec));
-  reactor.post([this, run] {
-    impl_->running.push_back(run);
-    run->start([](const ExecResult&) {});
-  });
-  return {};
+Result<CommandInPlace> KeeperLink::begin(const OpenPlace& place, const std::string& script) {
+  auto begun = impl_->begin(place, script, kNoDeadline, true);
+  if (begun) impl_->core.reactor().post([this, run = begun->run_] { impl_->running.push_back(run); });
+  return begun;
+}
+
+ExecResult CommandInPlace::wait() {
+  if (arrives(ended_, kPatience, stop_)) return ended_.get();
+  ExecResult result;
+  result.failure = link_failure("the command did not end");
+  return result;
 }
 
 std::string KeeperLink::keeper_folder() {

@@ -22,10 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Verdict failed(std::string_view what, const Failure& failure) {
-  return Verdict::failed(fmt::format("{}: {}: {}", what, to_string(failure.kind), failure.message));
-}
-
 // What a keeper that was killed left is removed by the next one.
 Verdict keeper_death(Subject& subject) {
   auto link = subject.link();

@@ -22,14 +22,14 @@ Verdict signals_arrive(Subject& subject) {
         "trap 'echo caught; exit 9' {}; echo ready; n=0; while [ $n -lt 200 ]; do sleep 0.05; n=$((n+1)); done", name));
     std::atomic<bool> ready = false;
     request.on_output = [&ready](StdStream, std::string_view) { ready = true; };
-    auto started = subject.host().start(request);
+    auto started = subject.start(request);
     if (!started) return Verdict::failed(started.error().message);
-    if (!becomes_true([&] { return ready.load() || started->finished(); }, 20s) || started->finished())
-      return Verdict::failed(fmt::format("a command that waits for {} {}", name, in_words(started->wait())));
-    if (auto sent = started->signal(number); !sent)
+    if (!becomes_true([&] { return ready.load() || (*started)->finished(); }, 20s) || (*started)->finished())
+      return Verdict::failed(fmt::format("a command that waits for {} {}", name, in_words((*started)->wait())));
+    if (auto sent = (*started)->signal(number); !sent)
       return Verdict::failed(fmt::format("{} can't be sent: {}", name, sent.error().message));
     // Its shell may say on stderr what the signal did to the sleep beside it.
-    const ExecResult& result = started->wait();
+    const ExecResult& result = (*started)->wait();
     auto verdict = first_failure({exits_with(fmt::format("a command that catches {}", name), result, 9),
                                   same_bytes("what it says", result.out.data, "ready\ncaught\n")});
     if (verdict.kind != Verdict::Kind::passed) return verdict;
@@ -79,12 +79,12 @@ Verdict deadline_anywhere(Subject& subject) {
 
 Verdict cancel_anywhere(Subject& subject) {
   for (const auto after : {0ms, 3ms, 10ms, 30ms, 100ms, 1000ms}) {
-    auto started = subject.host().start(subject.script("exec sleep 60"));
+    auto started = subject.start(subject.script("exec sleep 60"));
     if (!started) return Verdict::failed(started.error().message);
     std::this_thread::sleep_for(after);
     const auto began = std::chrono::steady_clock::now();
-    started->cancel();
-    const ExecResult result = started->wait();
+    (*started)->cancel();
+    const ExecResult result = (*started)->wait();
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
     auto verdict =
         ends_in_time(result, fmt::format("cancelled after {} ms", after.count()), Status::cancelled, 0ms, 4000ms, took);

@@ -84,17 +84,17 @@ Verdict input_not_read(Subject& subject) {
 Verdict input_bit_by_bit(Subject& subject) {
   Request request = subject.script("while read -r line; do echo \"got $line\"; done; echo over");
   request.standard_input.kind = StdinSource::Kind::stream;
-  auto started = subject.host().start(request);
+  auto started = subject.start(request);
   if (!started) return Verdict::failed(started.error().message);
   std::string expected;
   for (int i = 0; i < 5; ++i) {
     const auto line = fmt::format("line {}\n", i);
-    if (const auto taken = started->write_stdin(line); !taken || *taken != line.size())
+    if (const auto taken = (*started)->write_stdin(line); !taken || *taken != line.size())
       return Verdict::failed("a line of input is not taken");
     expected += "got " + line;
   }
-  started->close_stdin();
-  return exact("input line by line", started->wait(), expected + "over\n");
+  (*started)->close_stdin();
+  return exact("input line by line", (*started)->wait(), expected + "over\n");
 }
 
 Verdict terminal(Subject& subject) {

@@ -140,8 +140,14 @@ void Subject::add_settings(Request& request, const json& settings) {
   request.settings_json = merged.dump();
 }
 
+Result<LiveCommand> Subject::start(const Request& request) {
+  auto execution = host_->start(request);
+  if (!execution) return unexpected(execution.error());
+  return LiveCommand(std::move(*execution), options_.stop);
+}
+
 Result<std::unique_ptr<KeeperLink>> Subject::link() const {
-  return KeeperLink::make(host_options(), request({"/bin/true"}));
+  return KeeperLink::make(host_options(), request({"/bin/true"}), options_.stop);
 }
 
 std::string in_words(const ExecResult& result) {

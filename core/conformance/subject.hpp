@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,6 +27,21 @@ struct SubjectOptions {
   std::string prefix;                      // of ExecHost's own programs; empty: found
   std::chrono::milliseconds time{30'000};  // of a command, environment included
   std::string exechost_program;  // the command line, for the death of a host; empty: those checks are left out
+  std::stop_token stop;          // ends every command and every wait; what a check then says means nothing
+};
+
+// A command that runs, as long as nobody asks the kit to stop.
+class LiveCommand {
+ public:
+  LiveCommand(Execution execution, std::stop_token stop)
+      : execution_(std::make_unique<Execution>(std::move(execution))),
+        on_stop_(std::make_unique<OnStop>(std::move(stop), [running = execution_.get()] { running->cancel(); })) {}
+  Execution* operator->() const { return execution_.get(); }
+
+ private:
+  using OnStop = std::stop_callback<std::function<void()>>;
+  std::unique_ptr<Execution> execution_;
+  std::unique_ptr<OnStop> on_stop_;  // goes first: it names the other
 };
 
 // Not safe from several threads.
@@ -53,7 +69,8 @@ class Subject {
   Request script(const std::string& text) const;
   // Settings of this request alone, in the shape of the settings schema.
   static void add_settings(Request& request, const nlohmann::json& settings);
-  ExecResult run(const Request& request, std::stop_token stop = {}) { return host_->run(request, std::move(stop)); }
+  ExecResult run(const Request& request) { return host_->run(request, options_.stop); }
+  Result<LiveCommand> start(const Request& request);
   // Environments one by one, in a keeper process of its own.
   Result<std::unique_ptr<KeeperLink>> link() const;
 

@@ -23,11 +23,11 @@ Verdict run_to_end(Subject& subject, const TreeShape& shape, End end, const std:
   Request request = subject.script(shape.script(beating(beat)) + "\n" + last);
   Subject::add_settings(request, {{"resources", {{"kill_grace", "200ms"}}}});
   if (end == End::timeout) request.timeout = 2s;
-  auto started = subject.host().start(request);
+  auto started = subject.start(request);
   if (!started) return Verdict::failed(started.error().message);
-  const bool began = becomes_true([&] { return is_beating(beat) || started->finished(); }, 20s);
-  if (end == End::cancel) started->cancel();
-  const ExecResult result = started->wait();
+  const bool began = becomes_true([&] { return is_beating(beat) || (*started)->finished(); }, 20s);
+  if (end == End::cancel) (*started)->cancel();
+  const ExecResult result = (*started)->wait();
   if (result.status == Status::failed) return Verdict::failed(fmt::format("{}: it {}", shape.name, in_words(result)));
   if (!began || !is_beating(beat)) {
     return Verdict::unchecked(fmt::format("the shape \"{}\" did not come to life: the command {}{}", shape.name,

@@ -1,8 +1,13 @@
 // The conformance kit from outside, with the backend that is there everywhere.
 #include <fcntl.h>
 
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/support/scene.hpp"
 
@@ -70,6 +75,38 @@ TEST_P(Kit, APluginBuiltForTheFirstVersionStillWorks) {
   EXPECT_EQ(report.at("level"), 1);
 }
 #endif
+
+std::vector<std::string> left_below(const std::string& folder) {
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) left.push_back(entry.path().string());
+  return left;
+}
+
+TEST_P(Kit, InterruptedAtAnyInstantItLeavesNothing) {
+  for (const char* const checks : {"exec", "tree", "deadline", "environment", "recovery"}) {
+    for (const auto after : {std::chrono::milliseconds(30), std::chrono::milliseconds(700)}) {
+      SCOPED_TRACE(std::string(checks) + " after " + std::to_string(after.count()) + " ms");
+      const std::string folder = std::string("tmp-") + checks + std::to_string(after.count());
+      scene_->folder("out/" + folder);
+      ProgramOptions options = scene_->cli({"conformance", bwrap_, "--only", checks, "--json"});
+      options.env["TMPDIR"] = scene_->outside() + "/" + folder;
+      Program kit(options);
+      std::this_thread::sleep_for(after);  // any instant will do
+      kit.signal(SIGINT);
+      const ProgramEnd end = kit.finish(std::chrono::seconds(20));
+      // In its first milliseconds the signal is nobody's yet.
+      if (WIFSIGNALED(end.wait_status)) {
+        EXPECT_EQ(WTERMSIG(end.wait_status), SIGINT);
+      } else {
+        EXPECT_EQ(end.exit_status(), 130) << end.err;
+        EXPECT_FALSE(end.overdue);
+        EXPECT_EQ(end.out, "");
+      }
+      EXPECT_THAT(left_below(options.env["TMPDIR"]), ::testing::IsEmpty());
+      EXPECT_THAT(kit.remaining(std::chrono::seconds(5)), ::testing::IsEmpty());
+    }
+  }
+}
 
 TEST_P(Kit, WhatIsWrongIsSaid) {
   struct Row {
