@@ -76,7 +76,8 @@ class ConformanceCommand final : public Command {
            "Levels: 0 exec, 1 streams and signals, 2 environments, 3 limits, 4 recovery. What is not claimed, or can't "
            "be\n"
            "found out on this machine, is unchecked and never counts as passed.\n"
-           "Exit status: 0 no check failed; 1 one did, or there was no plugin to check; 128 + N interrupted by signal N.";
+           "Exit status: 0 no check failed; 1 one did, or there was no plugin to check; 128 + N interrupted by signal "
+           "N.";
   }
   void add_options(CLI::App& app) override {
     app.add_option("FILE", library_, "The plugin, FILE.so; its manifest FILE.json is beside it");

@@ -118,8 +118,7 @@ Verdict in_parallel(Subject& subject) {
   constexpr int kCommands = 8;
   std::vector<LiveCommand> running;
   for (int i = 0; i < kCommands; ++i) {
-    auto started =
-        subject.start(subject.script(fmt::format("sleep 0.2; echo out {0}; echo err {0} >&2; exit {0}", i)));
+    auto started = subject.start(subject.script(fmt::format("sleep 0.2; echo out {0}; echo err {0} >&2; exit {0}", i)));
     if (!started) return Verdict::failed(fmt::format("command {}: {}", i, started.error().message));
     running.push_back(std::move(*started));
   }

@@ -276,9 +276,8 @@ Result<CommandInPlace> KeeperLink::Impl::begin(const OpenPlace& place, const std
                                                 std::move(spec));
   auto promise = std::make_shared<std::promise<ExecResult>>();
   begun.ended_ = promise->get_future();
-  reactor.post([run = begun.run_, promise] {
-    run->start([promise](ExecResult done) { promise->set_value(std::move(done)); });
-  });
+  reactor.post(
+      [run = begun.run_, promise] { run->start([promise](ExecResult done) { promise->set_value(std::move(done)); }); });
   return begun;
 }
 
@@ -291,9 +290,9 @@ ExecResult KeeperLink::run(const OpenPlace& place, const std::string& script, st
   }
   if (arrives(begun->ended_, time + kPatience, impl_->stop)) return begun->ended_.get();
   impl_->core.reactor().post([run = begun->run_] { run->cancel(); });
-  result.failure = link_failure(impl_->stop.stop_requested()
-                                    ? "the kit was stopped"
-                                    : "the command did not end, although its deadline has passed");
+  result.failure =
+      link_failure(impl_->stop.stop_requested() ? "the kit was stopped"
+                                                : "the command did not end, although its deadline has passed");
   return result;
 }
 
