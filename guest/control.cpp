@@ -9,11 +9,11 @@
 namespace exechost::guest {
 
 namespace {
-// More room than one descriptor needs, so that a surplus is seen and closed rather than cut off.
-constexpr int kMaxDescriptors = 4;
+// More room than is needed, so that a surplus is seen and closed rather than cut off.
+constexpr int kMaxDescriptors = kRunDescriptors + 4;
 
-// Closes every descriptor that came with the packet but the first; returns how many came.
-int take_descriptors(msghdr& header, int& first) {
+// Keeps the first `capacity` descriptors that came with the packet and closes the others; returns how many came.
+int take_descriptors(msghdr& header, int* descriptors, int capacity) {
   int count = 0;
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -21,20 +21,25 @@ int take_descriptors(msghdr& header, int& first) {
     for (std::size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(part) + at, sizeof fd);
-      if (count++ == 0) {
-        first = fd;
+      if (count < capacity) {
+        descriptors[count] = fd;
       } else {
         ::close(fd);
       }
+      ++count;
     }
   }
   return count;
 }
-}  // namespace
 
-Outcome receive_spec(int& spec_fd) {
-  spec_fd = -1;
-  Message message;
+// One packet of any kind; `got` as recvmsg(2).
+struct Packet {
+  ssize_t got = -1;
+  bool cut = false;              // longer than a message
+  bool descriptors_lost = false;
+  int descriptor_count = 0;      // may be more than were asked for; those are closed
+};
+Packet receive_packet(Message& message, int* descriptors, int capacity, int flags) {
   iovec data{&message, sizeof message};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)] = {};
   msghdr header{};
@@ -42,20 +47,40 @@ Outcome receive_spec(int& spec_fd) {
   header.msg_iovlen = 1;
   header.msg_control = control;
   header.msg_controllen = sizeof control;
-  ssize_t received = -1;
+  Packet packet;
   do {
-    received = ::recvmsg(kControlFd, &header, MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
-  if (received < 0) return failure(Step::read_spec, errno);
-  if (received == 0) return failure(Step::read_spec, ECONNRESET);
+    packet.got = ::recvmsg(kControlFd, &header, MSG_CMSG_CLOEXEC | flags);
+  } while (packet.got < 0 && errno == EINTR);
+  if (packet.got <= 0) return packet;
+  packet.cut = (header.msg_flags & MSG_TRUNC) != 0;
+  packet.descriptors_lost = (header.msg_flags & MSG_CTRUNC) != 0;
+  packet.descriptor_count = take_descriptors(header, descriptors, capacity);
+  return packet;
+}
 
-  const int count = take_descriptors(header, spec_fd);
-  const bool right_shape = received == static_cast<ssize_t>(sizeof message) && (header.msg_flags & MSG_TRUNC) == 0 &&
-                           message.type == MessageType::spec;
-  if (!right_shape) return failure(Step::read_spec, EPROTO);
+bool is_message(const Packet& packet) { return packet.got == static_cast<ssize_t>(sizeof(Message)) && !packet.cut; }
+}  // namespace
+
+Outcome receive_spec(int& spec_fd) {
+  spec_fd = -1;
+  Message message;
+  const Packet packet = receive_packet(message, &spec_fd, 1, 0);
+  if (packet.got < 0) return failure(Step::read_spec, errno);
+  if (packet.got == 0) return failure(Step::read_spec, ECONNRESET);
+  if (!is_message(packet) || message.type != MessageType::spec) return failure(Step::read_spec, EPROTO);
   if (message.version != kProtocolVersion) return failure(Step::read_spec, EPROTONOSUPPORT);
-  if (count != 1 || (header.msg_flags & MSG_CTRUNC) != 0) return failure(Step::read_spec, EBADF);
+  if (packet.descriptor_count != 1 || packet.descriptors_lost) return failure(Step::read_spec, EBADF);
   return success();
+}
+
+Received receive_with(Message& message, int (&descriptors)[kRunDescriptors], int& count) {
+  for (int& fd : descriptors) fd = -1;
+  const Packet packet = receive_packet(message, descriptors, kRunDescriptors, MSG_DONTWAIT);
+  count = packet.descriptor_count;
+  if (packet.got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Received::nothing;
+  if (is_message(packet) && !packet.descriptors_lost) return Received::message;
+  for (const int fd : descriptors) ::close(fd);
+  return Received::closed;
 }
 
 Received receive(Message& message) {

@@ -7,11 +7,12 @@
 
 #include "guest/exec/exec_mode.hpp"
 #include "guest/exec/supervisor.hpp"
+#include "guest/serve/serve_mode.hpp"
 
 namespace {
 
 constexpr char kUsage[] =
-    "usage: exechost-guest exec [--stdin-fd=N] [--stdout-fd=N] [--stderr-fd=N] [--cgroup=FOLDER]\n"
+    "usage: exechost-guest exec|serve [--stdin-fd=N] [--stdout-fd=N] [--stderr-fd=N] [--cgroup=FOLDER]\n"
     "Started by ExecHost with a control socket as descriptor 3; not meant to be run by hand.\n";
 
 int usage() {
@@ -37,7 +38,9 @@ bool parse_descriptor(const char* argument, const char* name, int& fd) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || std::strcmp(argv[1], "exec") != 0) return usage();
+  if (argc < 2) return usage();
+  const bool serve = std::strcmp(argv[1], "serve") == 0;
+  if (!serve && std::strcmp(argv[1], "exec") != 0) return usage();
   exechost::guest::CommandStdio stdio;
   const char* cgroup = nullptr;
   constexpr char kCgroup[] = "--cgroup=/";
@@ -51,6 +54,8 @@ int main(int argc, char** argv) {
                        parse_descriptor(argv[i], "--stderr-fd=", stdio.fds[2]);
     if (!known) return usage();
   }
-  const int status = exechost::guest::run_exec_mode(stdio, cgroup);
+  if (serve && cgroup != nullptr) return usage();
+  const int status =
+      serve ? exechost::guest::run_serve_mode(stdio) : exechost::guest::run_exec_mode(stdio, cgroup);
   return status == exechost::guest::kExitUsage ? usage() : status;
 }

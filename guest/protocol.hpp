@@ -1,10 +1,12 @@
-// What the keeper and exechost-guest say to each other in `exec` mode, over one
-// SOCK_SEQPACKET socket (the guest's descriptor 3). One packet is one message.
+// What the keeper and exechost-guest say to each other over SOCK_SEQPACKET sockets (the guest's
+// descriptor 3). One packet is one message.
 //
-// The first packet comes from the keeper: kSpec, with one descriptor attached: a sealed
-// memfd that holds the specification (spec.hpp). After it:
-//   keeper -> guest: kSignal, kKill          guest -> keeper: kConfined, kStarted, kFailed, kExited
-// The socket's end-of-file tells the guest to kill everything and end.
+// The first packet comes from the keeper: `spec`, with one descriptor attached: a sealed memfd
+// that holds the specification (spec.hpp). After it, for one command:
+//   keeper -> guest: signal, kill            guest -> keeper: confined, started, failed, exited
+// and in `serve` mode, where commands come later, each with a socket of the kind above for itself:
+//   keeper -> guest: run, end                guest -> keeper: confined or failed, then over
+// A socket's end-of-file tells the guest to kill everything that it is about.
 //
 // Used by a static program without iostream, locale or NSS: plain structs and integers only.
 #pragma once
@@ -15,6 +17,7 @@ namespace exechost::guest {
 
 inline constexpr std::uint32_t kProtocolVersion = 1;
 inline constexpr int kControlFd = 3;
+inline constexpr int kRunDescriptors = 4;
 
 enum class MessageType : std::uint32_t {
   spec = 1,      // version
@@ -24,6 +27,10 @@ enum class MessageType : std::uint32_t {
   started = 5,   // the command's exec succeeded
   failed = 6,    // step, error_number: the command was not started
   exited = 7,    // wait_status and usage of the main process; everything else is killed next
+  run = 8,       // number: of an execution; kRunDescriptors descriptors: its control socket and stdio
+  end = 9,       // number: nothing of that execution may stay
+  over = 10,     // number; wait_status of who supervised it; error_number: 0, or it is not proven that nothing is left
+                 // of it; step: not none when there was no one to supervise it, so that it was not started
 };
 
 // The step that failed, for MessageType::failed.
@@ -44,6 +51,7 @@ enum class Step : std::uint32_t {
   mounts,  // the mount tree cut off from the host's
   view,    // number: index of the path that is not what it should be
   cgroup,  // making the command a member of its own cgroup
+  tree,    // what the command starts could not be found again
 };
 
 struct Message {

@@ -23,7 +23,8 @@ enum class Tag : std::uint32_t {
   view_same = 11,       // u64 device, u64 inode, path: what must be there
   view_other = 12,      // the same: what must not be there
   unconfined = 13,      // u32: 1 = the node tier: no confinement, the command keeps privileges and umask
-  last = unconfined,
+  inherited = 14,       // u32: 1 = of a `serve` guest, which is confined: nothing is put on, privileges are gone
+  last = inherited,
 };
 
 struct RecordHeader {

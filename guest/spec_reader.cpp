@@ -97,7 +97,7 @@ bool is_limit(const Record& record) {
 // Tags that may come once only.
 bool is_single(Tag tag) {
   return tag == Tag::working_directory || tag == Tag::tty || tag == Tag::seccomp_profile || tag == Tag::landlock ||
-         tag == Tag::umask || tag == Tag::unconfined;
+         tag == Tag::umask || tag == Tag::unconfined || tag == Tag::inherited;
 }
 
 // 0, or the errno that says why this record is refused.
@@ -136,6 +136,7 @@ int check(const Record& record, Sizes& sizes) {
       break;
     case Tag::tty:
     case Tag::unconfined:
+    case Tag::inherited:
     case Tag::landlock: valid = is_u32(record, 1); break;
     case Tag::umask: valid = is_u32(record, 0777); break;
     case Tag::seccomp_profile: return equals(record, "base") ? 0 : ENOTSUP;
@@ -230,6 +231,7 @@ bool copy_out(const char* bytes, std::size_t size, const Sizes& sizes, Spec& spe
       case Tag::tty: spec.tty = u32_at(record, 0) == 1; break;
       case Tag::landlock: spec.landlock = u32_at(record, 0) == 1; break;
       case Tag::unconfined: spec.unconfined = u32_at(record, 0) == 1; break;
+      case Tag::inherited: spec.inherited = u32_at(record, 0) == 1; break;
       case Tag::umask: spec.umask = u32_at(record, 0); break;
       case Tag::seccomp_profile: spec.seccomp = true; break;
       case Tag::end: break;

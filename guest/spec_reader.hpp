@@ -43,6 +43,7 @@ struct Spec {
   std::size_t view_check_count = 0;
   std::uint32_t umask = 022;
   bool unconfined = false;
+  bool inherited = false;
 };
 
 // Closes `fd` whatever happens. EPERM: not a memfd sealed against every change; EFBIG: larger

@@ -76,6 +76,7 @@ std::string_view name_of(Step step) {
     case Step::mounts: return "mounts";
     case Step::view: return "view";
     case Step::cgroup: return "cgroup";
+    case Step::tree: return "tree";
     case Step::none: break;
   }
   return "unknown";

@@ -2,10 +2,15 @@
 #pragma once
 
 #include "guest/exec/stdio.hpp"
+#include "guest/protocol.hpp"
 
 namespace exechost::guest {
 
 // `cgroup`: path of the command's own, or null. Returns the guest's exit status (supervisor.hpp).
 int run_exec_mode(const CommandStdio& stdio, const char* cgroup);
+
+// One command of a `serve` guest, in a process that was forked for it, with its own control socket and
+// 0, 1 and 2. `confined`: what the serving guest has put on.
+int run_served_command(const Message& confined);
 
 }  // namespace exechost::guest

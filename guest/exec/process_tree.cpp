@@ -1,6 +1,5 @@
 #include "guest/exec/process_tree.hpp"
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,30 +43,13 @@ Outcome ProcessTree::prepare() {
   // to do its last work; else the signal means nothing.
   ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGCONT), 0UL, 0UL, 0UL);
   // Absent without CONFIG_PROC_CHILDREN or /proc: then only the command's group can be killed.
-  children_fd_ = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+  children_.open();
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0) return failure(Step::session, errno);
   return success();
 }
 
 void ProcessTree::kill_children() const {
-  if (children_fd_ < 0 || ::lseek(children_fd_, 0, SEEK_SET) != 0) return;
-  // The kernel writes "PID PID ... " with a space behind each. A number is used only when its
-  // space has been seen: half a number would be somebody else's process. Our own children can't
-  // be reused pids, as nobody but us reaps them.
-  pid_t pid = 0;
-  char buffer[4096];
-  for (;;) {
-    const ssize_t size = ::read(children_fd_, buffer, sizeof buffer);
-    if (size <= 0) return;
-    for (ssize_t i = 0; i < size; ++i) {
-      if (buffer[i] >= '0' && buffer[i] <= '9') {
-        pid = pid * 10 + (buffer[i] - '0');
-      } else {
-        if (pid > 1) ::kill(pid, SIGKILL);
-        pid = 0;
-      }
-    }
-  }
+  children_.for_each([](pid_t pid) { ::kill(pid, SIGKILL); });
 }
 
 void ProcessTree::kill_all(pid_t group) const {

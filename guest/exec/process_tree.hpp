@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include "guest/exec/cgroup.hpp"
+#include "guest/exec/children.hpp"
 
 namespace exechost::guest {
 
@@ -18,6 +19,8 @@ class ProcessTree {
   // Call before confinement: opens what lists our children. As process 1 it needs nothing.
   Outcome prepare();
   bool is_init() const { return is_init_; }
+  // What moved out of the command's group can be found.
+  bool sees_children() const { return is_init_ || children_.is_open(); }
   // For the command's process, before its exec.
   Outcome admit() const { return cgroup_.join(); }
   // When nothing is left in it.
@@ -33,7 +36,7 @@ class ProcessTree {
 
   Cgroup cgroup_;
   bool is_init_ = false;
-  int children_fd_ = -1;
+  ChildList children_;
 };
 
 }  // namespace exechost::guest

@@ -9,7 +9,7 @@ namespace exechost::guest::test {
 namespace {
 
 using Arguments = InEveryPlace;
-INSTANTIATE_TEST_SUITE_P(Guest, Arguments, testing::ValuesIn(every_place()), name_of);
+INSTANTIATE_TEST_SUITE_P(Guest, Arguments, testing::ValuesIn(every_place_and_served()), name_of);
 
 constexpr std::size_t kLongestArgument = 128 * 1024 - 1;  // MAX_ARG_STRLEN without its NUL
 

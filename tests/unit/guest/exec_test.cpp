@@ -16,7 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 using Exec = InEveryPlace;
-INSTANTIATE_TEST_SUITE_P(Guest, Exec, testing::ValuesIn(every_place()), name_of);
+INSTANTIATE_TEST_SUITE_P(Guest, Exec, testing::ValuesIn(every_place_and_served()), name_of);
 
 TEST_P(Exec, ReportsTheExitCode) {
   for (const int code : {0, 1, 42, 127}) {

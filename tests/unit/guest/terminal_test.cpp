@@ -10,7 +10,7 @@ namespace exechost::guest::test {
 namespace {
 
 using Terminal = InEveryPlace;
-INSTANTIATE_TEST_SUITE_P(Guest, Terminal, testing::ValuesIn(every_place()), name_of);
+INSTANTIATE_TEST_SUITE_P(Guest, Terminal, testing::ValuesIn(every_place_and_served()), name_of);
 
 GuestOptions on_terminal(const Place& place) {
   GuestOptions options;

@@ -13,7 +13,7 @@ namespace exechost::guest::test {
 namespace {
 
 using Tree = InEveryPlace;
-INSTANTIATE_TEST_SUITE_P(Guest, Tree, testing::ValuesIn(every_place()), name_of);
+INSTANTIATE_TEST_SUITE_P(Guest, Tree, testing::ValuesIn(every_place_and_served()), name_of);
 
 // A daemon: own session, parent gone. It says "up" once it is out of everybody's sight.
 constexpr char kDaemon[] = "(setsid sh -c 'sh -c \"echo up; exec sleep 1000\" &' &) ; ";

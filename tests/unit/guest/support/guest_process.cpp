@@ -80,40 +80,27 @@ GuestProcess::GuestProcess(const StagedPrograms& programs, const SpecWriter& spe
   }
 
   const int stdio[3] = {ends[0].get(), ends[1].get(), ends[2].get()};
-  launcher_ = ::fork();
-  if (launcher_ == 0) become_guest(programs, guest_control.get(), stdio, options);
+  server_ = options.server;
+  if (options.place.served && server_ == nullptr) {
+    own_server_ = std::make_unique<ServeProcess>(programs, spec, options.place);
+    server_ = own_server_.get();
+  }
+  SpecWriter own = spec;
+  if (server_ != nullptr) {
+    own.set_inherited(true);
+    number_ = server_->run(guest_control.get(), stdio);
+  } else {
+    launcher_ = launch_guest({programs, options.place, "exec", guest_control.get(), stdio, options.other_numbers,
+                              options.leaked});
+  }
   guest_control.reset();
   if (options.send_spec) {
-    auto sealed = options.spec_fd ? Result<UniqueFd>(std::move(*options.spec_fd)) : spec.seal();
+    auto sealed = options.spec_fd ? Result<UniqueFd>(std::move(*options.spec_fd)) : own.seal();
     EXPECT_TRUE(sealed);
     if (sealed) {
       EXPECT_TRUE(exechost::guest::send_spec(control_.get(), sealed->get()));
     }
   }
-}
-
-// The child, until exec. Only one thread, so anything goes.
-void GuestProcess::become_guest(const StagedPrograms& programs, int control, const int (&stdio)[3],
-                                const GuestOptions& options) {
-  int high[4];
-  for (int i = 0; i < 3; ++i) high[i] = ::fcntl(stdio[i], F_DUPFD_CLOEXEC, 30);
-  high[3] = ::fcntl(control, F_DUPFD_CLOEXEC, 30);
-  ::setsid();  // a launcher has its own session, too
-  enter(options.place);
-  const int first = options.other_numbers ? 4 : 0;
-  std::vector<char*> arguments{const_cast<char*>("exechost-guest"), const_cast<char*>("exec")};
-  if (options.other_numbers) {
-    arguments.push_back(const_cast<char*>("--stdin-fd=4"));
-    arguments.push_back(const_cast<char*>("--stdout-fd=5"));
-    arguments.push_back(const_cast<char*>("--stderr-fd=6"));
-  }
-  arguments.push_back(nullptr);
-  for (int i = 0; i < 3; ++i) ::dup2(high[i], first + i);
-  ::dup2(high[3], kControlFd);
-  for (const int fd : options.leaked) ::fcntl(fd, F_SETFD, 0);
-  char* no_environment[] = {nullptr};
-  ::execve(programs.guest().c_str(), arguments.data(), no_environment);
-  ::_exit(121);
 }
 
 GuestProcess::~GuestProcess() {
@@ -197,6 +184,10 @@ bool GuestProcess::wait_for_closed_error() {
   return pump_until("the end of standard error", [&] { return !error_; });
 }
 
+bool GuestProcess::wait_for_closed_streams() {
+  return pump_until("the end of its streams", [&] { return !output_ && !error_; });
+}
+
 bool GuestProcess::wait_for_refused_input() {
   pollfd end{input_.get(), 0, 0};
   const bool refused =
@@ -207,6 +198,12 @@ bool GuestProcess::wait_for_refused_input() {
 
 bool GuestProcess::finish() {
   const bool closed = pump_until("the end of everything", [&] { return !control_ && !output_ && !error_; });
+  if (server_ != nullptr) {
+    const Message over = server_->wait_over(number_);
+    EXPECT_EQ(over.error_number, 0) << "it is not proven that nothing is left";
+    guest_status_ = over.wait_status;
+    return closed;
+  }
   if (!closed) ::kill(launcher_, SIGKILL);
   if (::waitpid(launcher_, &guest_status_, 0) != launcher_) ADD_FAILURE() << "waitpid: errno " << errno;
   return closed;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,10 +14,9 @@
 #include "guest/protocol.hpp"
 #include "guest/spec_writer.hpp"
 #include "tests/unit/guest/support/places.hpp"
+#include "tests/unit/guest/support/serve_process.hpp"
 
 namespace exechost::guest::test {
-
-inline constexpr std::chrono::seconds kPatience{30};
 
 struct GuestOptions {
   Place place;
@@ -25,6 +25,7 @@ struct GuestOptions {
   bool tty = false;                 // standard input, output and error are one terminal
   bool other_numbers = false;       // hand stdio over as descriptors 4, 5 and 6
   std::vector<int> leaked;          // descriptors the launcher forgot to close
+  ServeProcess* server = nullptr;   // one of this guest's commands, else it has a guest of its own
   bool send_spec = true;            // else the test sends its own first packet
   std::optional<UniqueFd> spec_fd;  // sent in place of the writer's
 };
@@ -50,6 +51,8 @@ class GuestProcess {
   bool wait_for_output(std::string_view text);
   bool wait_for_closed_error();   // nobody holds the command's standard error any more
   bool wait_for_refused_input();  // nobody holds the reading end of its standard input any more
+  // Nobody holds its standard output and error any more.
+  bool wait_for_closed_streams();
   // Until the guest has ended, the socket is closed and nobody holds the command's stdout or
   // stderr any more, which proves that no process of the command is left that had inherited them.
   bool finish();
@@ -61,10 +64,9 @@ class GuestProcess {
   const std::string& err() const { return err_; }
   int guest_status() const { return guest_status_; }  // as waitpid(2)
   pid_t launcher() const { return launcher_; }
+  int number() const { return number_; }  // of a served command
 
  private:
-  [[noreturn]] void become_guest(const StagedPrograms& programs, int control, const int (&stdio)[3],
-                                 const GuestOptions& options);
   template <class Done>
   bool pump_until(const char* what, Done done);
   void pump(int timeout_ms);
@@ -75,6 +77,9 @@ class GuestProcess {
   bool keep_input_open_ = false;
   std::vector<Message> messages_;
   std::string out_, err_;
+  std::unique_ptr<ServeProcess> own_server_;
+  ServeProcess* server_ = nullptr;
+  int number_ = 0;  // of a served command
   pid_t launcher_ = -1;
   int guest_status_ = -1;
 };

@@ -78,10 +78,19 @@ void become_init() {
 }  // namespace
 
 std::string name_of(const testing::TestParamInfo<Place>& place) {
-  return std::string(place.param.init ? "init" : "process") + (place.param.root ? "_root" : "_user");
+  return std::string(place.param.served ? "served_" : "") + (place.param.init ? "init" : "process") + (place.param.root ? "_root" : "_user");
 }
 
 std::vector<Place> every_place() { return {{false, true}, {false, false}, {true, true}, {true, false}}; }
+
+std::vector<Place> every_place_and_served() {
+  std::vector<Place> places = every_place();
+  for (Place place : every_place()) {
+    place.served = true;
+    places.push_back(place);
+  }
+  return places;
+}
 
 StagedPrograms::StagedPrograms() {
   std::string pattern = (fs::temp_directory_path() / "exechost-guest-test-XXXXXX").string();

@@ -15,10 +15,12 @@ inline constexpr uid_t kOrdinaryUser = 65534;
 struct Place {
   bool init = false;
   bool root = false;
+  bool served = false;  // the command is one of a `serve` guest's
 };
 // The names of the parametrised tests: "process_user", "init_root", ...
 std::string name_of(const testing::TestParamInfo<Place>& place);
 std::vector<Place> every_place();
+std::vector<Place> every_place_and_served();
 
 // Programs copied to a folder that every user can reach, since a build folder may be in a
 // private home. Removed with the object.
