@@ -35,6 +35,7 @@ class ExplainCommand final : public Command {
     }
     HostOptions host_options;
     host_options.keeper = KeeperPlacement::in_process;
+    host_options.single_run = true;
     if (const auto settings = settle_timeout(host_options, *request); !settings) {
       print_failure(settings.error());
       return 1;

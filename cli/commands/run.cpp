@@ -82,6 +82,7 @@ class RunCommand final : public Command {
     if (auto enough = check_open_files(); !enough) return report(failed(enough.error()), 0);
     HostOptions host;
     host.keeper = KeeperPlacement::in_process;
+    host.single_run = true;
     const auto settings = settle_timeout(host, *request);
     if (!settings) return report(failed(settings.error()), 0);
     const auto& grace = settings->at("resources.kill_grace");

@@ -1,5 +1,5 @@
-// Where an execution gets its environment from: opened for it alone (one_shot.hpp), later shared
-// within a session or taken from a warm pool. The execution sees no difference.
+// Where an execution gets its environment from: opened for it alone (one_shot.hpp), shared within a
+// session (shared.hpp), later taken from a warm pool. The execution sees no difference.
 // Everything is called on the reactor thread.
 #pragma once
 
@@ -24,6 +24,8 @@ struct EnvironmentRequest {
 struct Lease {
   std::uint64_t environment = 0;  // the keeper's number
   std::string id;                 // the ledger's
+  bool served = false;            // by its own guest, which is confined: commands are like it
+  bool reused = false;            // it was there before this execution asked
 };
 
 struct Acquired {

@@ -104,6 +104,7 @@ json to_json(const ExecResult& result) {
   object["tier"] = text_or_null(result.tier);
   object["backend"] = text_or_null(result.backend);
   object["environment_id"] = text_or_null(result.environment_id);
+  object["environment_recreated"] = result.environment_recreated;
   object["session"] = text_or_null(result.session);
   object["isolation"] = texts(result.isolation);
   object["settings"] = settings_json(result.settings);

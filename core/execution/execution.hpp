@@ -62,6 +62,8 @@ class Run : public std::enable_shared_from_this<Run> {
   Result<void> resize(std::uint16_t rows, std::uint16_t columns);  // [reactor]
   // The command has started and its main process has not ended, as far as we know. [any]
   bool running() const { return running_.load(); }
+  // It ran, or was to run, in an environment that was there before. [reactor]
+  bool environment_was_there() const { return lease_ && lease_->reused; }
   // A signal reaches the command: it was sent off (until it has started the keeper holds signals
   // back) and its main process has not ended, as far as we know. Its output may be here before the
   // news that it has started. [any]

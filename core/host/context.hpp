@@ -17,6 +17,7 @@ namespace exechost::host {
 struct Context {
   KeeperPlacement placement = KeeperPlacement::child;
   std::map<std::string, std::string> environment;
+  bool single_run = false;
   std::string process_cwd;  // when it was made
   // And what it is: the folder can be moved, and its path can lead elsewhere later. 0: not known.
   std::uint64_t process_cwd_device = 0;

@@ -75,7 +75,8 @@ struct ExecHost::Impl {
 
   Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared) {
     auto plan =
-        plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask()});
+        plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
+                         core.context().single_run});
     if (plan && plan->tier == "gateway") {
       if (auto known = gateway::check_command(plan->argv); !known) return unexpected(known.error());
     }
@@ -129,6 +130,8 @@ struct ExecHost::Impl {
     context.plan = std::move(*plan);
     context.keeper_for = [this](const keeper::PluginChoice& plugin) { return core.keeper(plugin); };
     context.workers = &core.workers();
+    context.environments = &core.session_environments();
+    context.single_run = core.context().single_run;
     context.guest_program = core.context().installation->guest_program;
     context.spill_dir = core.context().spill_dir();
     context.streams = std::move(*streams);

@@ -13,6 +13,7 @@
 #include "core/host/planner.hpp"
 #include "core/host/plugin_catalog.hpp"
 #include "core/host/probe_cache.hpp"
+#include "core/host/session_environments.hpp"
 #include "core/keeper/worker_pool.hpp"
 #include "exechost/host.hpp"
 
@@ -36,6 +37,7 @@ class HostCore {
   Result<std::shared_ptr<environment::KeeperPort>> keeper(const keeper::PluginChoice& plugin);
   // Of the process of that keeper; 0: none, or it is a thread of this process.
   int keeper_pid(const keeper::PluginChoice& plugin) { return engine().keepers.pid(plugin); }
+  SessionEnvironments& session_environments() { return engine().environments; }
   // For operations of the gateway tier, which may wait for a disk.
   keeper::WorkerPool& workers() { return engine().workers; }
   // Whether this is the reactor's thread, where nothing may wait (an output callback's).
@@ -43,10 +45,11 @@ class HostCore {
 
  private:
   struct Engine {
-    explicit Engine(const Context& context) : keepers(context, reactor) {}
+    explicit Engine(const Context& context) : keepers(context, reactor), environments(reactor) {}
     Reactor reactor;
     KeeperService keepers;
     keeper::WorkerPool workers;
+    SessionEnvironments environments;  // goes first
   };
   Engine& engine();
   std::future<ProbeCache::Outcome> begin_probe(const keeper::PluginChoice& choice);

@@ -178,8 +178,13 @@ void RequestRun::execute(const std::shared_ptr<const plan::Plan>& plan, const Re
   spec.streams.cap_bytes = plan->output.cap_bytes;
   if (plan->output.spill) spec.streams.spill_folder = context_.spill_dir;
   spec.deadline_ns = deadline_ns_;
-  auto run = std::make_shared<execution::Run>(reactor_, *keeper, environment::make_one_shot(*keeper), std::move(spec));
-  run->start([self = shared_from_this(), plan](ExecResult result) { self->ended(plan, std::move(result)); });
+  auto environments = plan->persistent ? context_.environments->of(*keeper) : environment::make_one_shot(*keeper);
+  auto run = std::make_shared<execution::Run>(reactor_, *keeper, std::move(environments), std::move(spec));
+  run->start([self = shared_from_this(), plan, keeper, weak = std::weak_ptr(run)](ExecResult result) {
+    const auto ended = weak.lock();
+    if (ended && ended->environment_was_there() && self->was_gone(result)) return self->execute(plan, keeper);
+    self->ended(plan, std::move(result));
+  });
   bool cancelled = false;
   {
     const std::lock_guard lock(state_->mutex);
@@ -187,6 +192,15 @@ void RequestRun::execute(const std::shared_ptr<const plan::Plan>& plan, const Re
     cancelled = state_->cancel_requested;  // before there was a run to cancel
   }
   if (cancelled) run->cancel();
+}
+
+// The session's environment went away between two runs, and this one found out before it had started.
+bool RequestRun::was_gone(const ExecResult& result) {
+  if (result.status != Status::failed || result.started != Started::no || !result.failure ||
+      result.failure->kind != FailureKind::environment_lost) {
+    return false;
+  }
+  return !std::exchange(recreated_, true);
 }
 
 void RequestRun::operate(const std::shared_ptr<const plan::Plan>& plan) {
@@ -217,7 +231,8 @@ bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, cons
   // plan's to say, and so is every protection that would be lost.
   failed->unusable = *result.failure;
   auto next = plan::make_plan(
-      {context_.request, *context_.prepared.settings, backends, context_.prepared.facts, gate_.can_ask()});
+      {context_.request, *context_.prepared.settings, backends, context_.prepared.facts, gate_.can_ask(),
+       context_.single_run});
   if (!next || next->backend == plan->backend) return false;
   const auto decision = gate_.decide(*next, context_.rules);
   if (admission::refused_without_asking(*next, decision, gate_.can_ask())) return false;
@@ -236,6 +251,10 @@ void RequestRun::finish(const plan::Plan& plan, ExecResult result) {
   result.settings = plan.settings;
   result.attempts = std::move(attempts_);
   result.approval = approval_;
+  if (recreated_ && result.started != Started::no) {
+    result.environment_recreated = true;
+    result.warnings.emplace_back("the session's environment was gone; the command ran in a new one");
+  }
   result.warnings.insert(result.warnings.begin(), plan.warnings.begin(), plan.warnings.end());
   result.phase_times = std::move(earlier_phases_);
   result.phase_times["plan"] += context_.planning;

@@ -19,6 +19,7 @@
 #include "core/execution/execution.hpp"
 #include "core/host/execution_state.hpp"
 #include "core/host/planner.hpp"
+#include "core/host/session_environments.hpp"
 #include "core/keeper/worker_pool.hpp"
 #include "core/plan/plan.hpp"
 #include "exechost/exec_result.hpp"
@@ -37,6 +38,8 @@ struct RequestContext {
   // For another backend's plan; on a worker, since it may have to be started.
   std::function<Result<KeeperPointer>(const keeper::PluginChoice&)> keeper_for;
   keeper::WorkerPool* workers = nullptr;  // outlives every run
+  SessionEnvironments* environments = nullptr;  // outlives every run
+  bool single_run = false;
   std::string guest_program;
   std::string spill_dir;
   execution::StreamsSpec streams;
@@ -73,6 +76,7 @@ class RequestRun : public std::enable_shared_from_this<RequestRun> {
   void attempt(plan::Plan plan);
   void find_keeper(const std::shared_ptr<const plan::Plan>& plan);
   void execute(const std::shared_ptr<const plan::Plan>& plan, const Result<KeeperPointer>& keeper);
+  bool was_gone(const ExecResult& result);
   void operate(const std::shared_ptr<const plan::Plan>& plan);
   void ended(const std::shared_ptr<const plan::Plan>& plan, ExecResult result);
   bool try_another(const std::shared_ptr<const plan::Plan>& plan, const ExecResult& result);
@@ -87,6 +91,7 @@ class RequestRun : public std::enable_shared_from_this<RequestRun> {
   std::vector<Attempt> attempts_;
   std::unique_ptr<Pending> pending_;
   std::string approval_;
+  bool recreated_ = false;  // the session's environment was found to be gone
   std::map<std::string, std::chrono::microseconds> earlier_phases_;
   std::function<void()> done_;
 };

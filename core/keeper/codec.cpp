@@ -176,6 +176,8 @@ struct HostEncoder {
     return {{"type", "open"},
             {"plugin", encode_plugin(request.plugin)},
             {"document", request.document},
+            {"serve", request.serve},
+            {"confinement", request.serve ? encode_confinement(request.confinement) : json(nullptr)},
             {"deadline_ns", request.deadline_ns}};
   }
   json operator()(const SpawnRequest& request) const {
@@ -225,6 +227,8 @@ OpenRequest decode_open(const json& body) {
   OpenRequest request;
   request.plugin = decode_plugin(body);
   request.document = member(body, "document");
+  request.serve = flag_at(body, "serve");
+  if (request.serve) request.confinement = decode_confinement(member(body, "confinement"));
   request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
   return request;
 }

@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
+#include "core/base/clock.hpp"
 #include "core/cleanup/identity.hpp"
 #include "core/keeper/failures.hpp"
+#include "core/keeper/guest_server.hpp"
+#include "core/keeper/serve_call.hpp"
 #include "core/keeper/wire.hpp"
 
 namespace exechost::keeper {
@@ -11,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr auto kCloseTime = std::chrono::seconds(3);
 constexpr const char* kGuestInside = "/run/exechost/guest";
 constexpr std::size_t kMaxAnswerBytes = 1024UL * 1024;
 
@@ -66,24 +72,26 @@ Failure protocol_error(const Backend& backend, std::string message) {
   return failure;
 }
 
+Opened not_opened(CallResult why) { return {std::move(why), nullptr, nullptr}; }
+
 }  // namespace
 
 Opened open_environment(const OpenRequest& request, const std::shared_ptr<Backend>& backend, cleanup::Ledger& ledger,
                         const std::string& guest_path, const plugin::CallLimits& limits) {
   json document = request.document;
   auto record = identify(document, backend->id());
-  if (!record) return {CallResult::failed(record.error()), nullptr};
+  if (!record) return not_opened(CallResult::failed(record.error()));
   if (!document.contains("deadline_ns")) document["deadline_ns"] = request.deadline_ns;
   if (!document.contains("init")) document["init"] = {{"source", guest_path}, {"target", kGuestInside}};
   std::string text;
   try {
     text = document.dump();
   } catch (const json::exception& error) {
-    return {CallResult::failed(wrong_document(fmt::format("the document for open is not UTF-8: {}", error.what()))),
-            nullptr};
+    return not_opened(
+        CallResult::failed(wrong_document(fmt::format("the document for open is not UTF-8: {}", error.what()))));
   }
   auto entry = ledger.add(*record);
-  if (!entry) return {CallResult::failed(entry.error()), nullptr};
+  if (!entry) return not_opened(CallResult::failed(entry.error()));
 
   const eh_environment* table = nullptr;
   CallResult result = call_plugin(backend->id(), Phase::provision, limits, [&](const eh_call* call) {
@@ -92,13 +100,11 @@ Opened open_environment(const OpenRequest& request, const std::shared_ptr<Backen
   if (result.status != ReplyStatus::ok) {
     // "What had been begun is undone" holds for every answer but a broken protocol.
     if (result.status != ReplyStatus::failed || result.failure.kind != FailureKind::protocol_error) drop_entry(*entry);
-    return {std::move(result), nullptr};
+    return not_opened(std::move(result));
   }
   if (!is_whole(table)) {
-    return {
-        CallResult::failed(protocol_error(
-            *backend, fmt::format("backend \"{}\" gave an environment table with functions missing", backend->id()))),
-        nullptr};
+    return not_opened(CallResult::failed(protocol_error(
+        *backend, fmt::format("backend \"{}\" gave an environment table with functions missing", backend->id()))));
   }
   auto environment = std::make_shared<Environment>();
   environment->backend = backend;
@@ -111,16 +117,27 @@ Opened open_environment(const OpenRequest& request, const std::shared_ptr<Backen
     environment->init = answer->at("init").get<std::string>();
   }
   if (!usable) {
-    close_environment(*environment, false, limits);
-    return {CallResult::failed(protocol_error(
-                *backend,
-                fmt::format("backend \"{}\" answered open with something that is no JSON object", backend->id()))),
-            nullptr};
+    close_environment(*environment, nullptr, false, limits);
+    return not_opened(CallResult::failed(protocol_error(
+        *backend, fmt::format("backend \"{}\" answered open with something that is no JSON object", backend->id()))));
   }
-  return {std::move(result), std::move(environment)};
+  if (!request.serve) return {std::move(result), std::move(environment), nullptr};
+  auto guest = std::make_shared<ServingGuest>();
+  CallResult serving = start_serving(*environment, request.confinement, limits, *guest);
+  if (serving.status == ReplyStatus::ok) return {std::move(result), std::move(environment), std::move(guest)};
+  // What stopped it may have stopped for good: closing gets time of its own.
+  plugin::CallLimits closing;
+  closing.deadline_ns = deadline_after(kCloseTime);
+  close_environment(*environment, nullptr, false, closing);
+  return not_opened(std::move(serving));
 }
 
-CallResult close_environment(Environment& environment, bool purge, const plugin::CallLimits& limits) {
+CallResult close_environment(Environment& environment, ServingGuest* guest, bool purge,
+                             const plugin::CallLimits& limits) {
+  if (guest != nullptr && guest->process && !end_guest(*guest)) {
+    return CallResult::failed(make_failure(FailureKind::environment_lost, Phase::cleanup,
+                                           "the environment's first process does not end", "guest"));
+  }
   CallResult result = call_plugin(environment.backend->id(), Phase::cleanup, limits, [&](const eh_call* call) {
     return environment.table->close(environment.table->self, purge ? 1 : 0, call);
   });

@@ -14,6 +14,9 @@
 
 namespace exechost::keeper {
 
+class GuestServer;
+struct ServingGuest;
+
 // Destroyed after close: `table` is dead then. Shared between the loop and the worker that calls
 // into it; members other than the constant ones are the loop's.
 struct Environment {
@@ -24,22 +27,27 @@ struct Environment {
   std::string init;  // path of the guest inside; empty: it can't be put in
   std::shared_ptr<cleanup::LedgerEntry> entry;
 
+  std::shared_ptr<GuestServer> server;  // of its commands; null: each is started by the plugin
   std::size_t executions = 0;  // that use it, release included
   bool closing = false;
   std::function<void()> when_idle;  // called when `executions` becomes 0
+  std::vector<std::function<void(const CallResult&)>> when_closed;  // others that want it closed
 };
 
 struct Opened {
   CallResult result;
   std::shared_ptr<Environment> environment;  // set exactly when the result is ok
+  std::shared_ptr<ServingGuest> guest;       // when one was asked for
 };
 
-// Writes the ledger entry, then opens. A failed open removes the entry again. Blocks. [worker]
+// Writes the ledger entry, then opens, and puts a guest in that serves where the request asks for that. A failed open removes the entry again. Blocks. [worker]
 Opened open_environment(const OpenRequest& request, const std::shared_ptr<Backend>& backend, cleanup::Ledger& ledger,
                         const std::string& guest_path, const plugin::CallLimits& limits);
 
 // Closes, and removes the entry when nothing is left; otherwise the entry stays for a later
 // start to find. Blocks. [worker]
-CallResult close_environment(Environment& environment, bool purge, const plugin::CallLimits& limits);
+// `guest`: the one that served it, or null.
+CallResult close_environment(Environment& environment, ServingGuest* guest, bool purge,
+                             const plugin::CallLimits& limits);
 
 }  // namespace exechost::keeper

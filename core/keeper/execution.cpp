@@ -9,6 +9,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/keeper/failures.hpp"
+#include "core/keeper/guest_server.hpp"
+#include "core/keeper/plugin_process.hpp"
 
 namespace exechost::keeper {
 namespace {
@@ -59,7 +61,7 @@ void Execution::send_failed(Failure failure, Started started) {
 // Whether the command can have had side effects. Between `confined` and `started` its exec may
 // have happened without the guest having come to say so.
 Started Execution::command_started() const {
-  if (!guest_) return plugin_started_ ? Started::yes : Started::no;
+  if (!guest_) return process_started_ ? Started::yes : Started::no;
   if (guest_->started()) return Started::yes;
   if (failure_ && failure_->kind == FailureKind::spawn_failed) return Started::no;
   return guest_->confined() ? Started::unknown : Started::no;
@@ -77,12 +79,14 @@ void Execution::start(std::vector<UniqueFd> stdio) {
                   Started::no);
       return retire();
     }
-    auto channel = GuestChannel::make(request_, guest_end);
+    served_ = environment_->server != nullptr;
+    auto channel = GuestChannel::make(request_, guest_end, served_);
     if (!channel) {
       send_failed(channel.error(), Started::no);
       return retire();
     }
     guest_ = std::move(*channel);
+    if (served_) return start_served(std::move(guest_end), std::move(stdio));
   }
   const auto self = shared_from_this();
   auto begun = around_.operations.begin(
@@ -114,6 +118,22 @@ void Execution::start(std::vector<UniqueFd> stdio) {
   });
 }
 
+void Execution::start_served(UniqueFd guest_end, std::vector<UniqueFd> stdio) {
+  auto process = environment_->server->run(std::move(guest_end), std::move(stdio));
+  if (!process) {
+    send_failed(process.error(), Started::no);
+    return retire();
+  }
+  hold(std::move(*process));
+}
+
+void Execution::hold(std::shared_ptr<StartedProcess> process) {
+  process_ = std::move(process);
+  watch_process();
+  if (guest_) watch_guest();
+  read_process();  // what it already knows, without waiting for its descriptor
+}
+
 void Execution::spawned(const SpawnOutcome& outcome, bool stopped) {
   spawning_ = 0;
   switch (outcome.result.status) {
@@ -133,11 +153,7 @@ void Execution::spawned(const SpawnOutcome& outcome, bool stopped) {
                   Started::no);
       return retire();
   }
-  table_ = outcome.table;
-  event_fd_ = outcome.event_fd;
-  watch_plugin();
-  if (guest_) watch_guest();
-  read_plugin();                      // what it already knows, without waiting for its descriptor
+  hold(std::make_shared<PluginProcess>(outcome.table, outcome.event_fd, environment_->backend->id()));
   if (finished_) return kill_hard();  // it came too late: its failure was told already
   // Stopped while spawning: by a kill, or by the deadline, which for a command means the same.
   if (kill_stage_ != KillStage::none || stopped) {
@@ -151,15 +167,15 @@ void Execution::spawned(const SpawnOutcome& outcome, bool stopped) {
 void Execution::signal(int number) {
   if (number < 1 || number >= NSIG || finished_) return;
   if (number == SIGKILL) return kill();
-  const bool started = guest_ ? guest_->started() : plugin_started_;
+  const bool started = guest_ ? guest_->started() : process_started_;
   if (!started) {
     if (held_signals_.size() < kMaxHeldSignals) held_signals_.push_back(number);
     return;
   }
   if (guest_) {
     guest_->send_signal(number);
-  } else if (table_ != nullptr) {
-    table_->signal(table_->self, number);
+  } else if (process_) {
+    process_->signal(number);
   }
 }
 
@@ -168,25 +184,25 @@ void Execution::kill() {
   if (retired_ || kill_stage_ != KillStage::none) return;
   kill_stage_ = KillStage::guest;
   if (spawning_ != 0) return around_.operations.cancel(spawning_);
-  if (guest_ && guest_open_ && guest_->send_kill()) return arm(KillStage::plugin);
-  ask_plugin_to_kill();
+  if (guest_ && guest_open_ && guest_->send_kill()) return arm(KillStage::process);
+  ask_process_to_end();
 }
 
 void Execution::kill_hard() {
   patience_ = kHardKillPatience;
-  if (kill_stage_ == KillStage::guest && spawning_ == 0) return arm(KillStage::plugin);
+  if (kill_stage_ == KillStage::guest && spawning_ == 0) return arm(KillStage::process);
   kill();
 }
 
-void Execution::ask_plugin_to_kill() {
-  if (retired_ || plugin_done_ || table_ == nullptr) return;
-  if (kill_stage_ == KillStage::plugin || kill_stage_ == KillStage::environment) return;
-  kill_stage_ = KillStage::plugin;
-  table_->signal(table_->self, SIGKILL);
+void Execution::ask_process_to_end() {
+  if (retired_ || process_done_ || !process_) return;
+  if (kill_stage_ == KillStage::process || kill_stage_ == KillStage::environment) return;
+  kill_stage_ = KillStage::process;
+  process_->signal(SIGKILL);
   arm(KillStage::environment);
 }
 
-void Execution::give_up_on_plugin() {
+void Execution::destroy_environment() {
   if (retired_ || kill_stage_ == KillStage::environment) return;
   kill_stage_ = KillStage::environment;
   unwatch();
@@ -208,9 +224,9 @@ void Execution::arm(KillStage next) {
   kill_timer_ = around_.loop->at(deadline_after(patience_), [self = shared_from_this(), next] {
     self->kill_timer_ = 0;
     if (next == KillStage::environment) {
-      self->give_up_on_plugin();
+      self->destroy_environment();
     } else {
-      self->ask_plugin_to_kill();
+      self->ask_process_to_end();
     }
   });
 }
@@ -225,7 +241,7 @@ void Execution::disarm() {
 void Execution::unwatch() {
   if (guest_ && guest_open_) around_.loop->unwatch(guest_->fd());
   guest_open_ = false;
-  if (event_fd_ >= 0) around_.loop->unwatch(event_fd_);
+  if (process_) around_.loop->unwatch(process_->event_fd());
 }
 
 void Execution::retire() {
@@ -239,13 +255,10 @@ void Execution::retire() {
     self->around_.retired();
     if (--environment->executions == 0 && environment->when_idle) std::exchange(environment->when_idle, nullptr)();
   };
-  if (table_ == nullptr) return forget();
+  if (!process_ || (served_ && process_done_)) return forget();
   // release may have to kill and wait.
-  auto release = [table = table_, environment = environment_, loop = around_.loop, forget] {
-    try {
-      table->release(table->self);
-    } catch (...) {  // NOLINT(bugprone-empty-catch): a plugin's exception; there is nothing left to do with it
-    }
+  auto release = [process = process_, environment = environment_, loop = around_.loop, forget] {
+    process->release();
     loop->post(forget);
   };
   try {

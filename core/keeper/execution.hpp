@@ -1,5 +1,5 @@
-// One command in one environment: brings together what the plugin says about the process it
-// started and what the guest says about the command, into the events of messages.hpp. Everything
+// One command in one environment: brings together what the plugin (or the guest that serves the
+// environment) says about the process it started and what the guest says about the command, into the events of messages.hpp. Everything
 // here is on the loop's thread; calls that may block go to workers.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "core/keeper/messages.hpp"
 #include "core/keeper/operations.hpp"
 #include "core/keeper/spawn_call.hpp"
+#include "core/keeper/started_process.hpp"
 #include "core/keeper/worker_pool.hpp"
 
 namespace exechost::keeper {
@@ -42,32 +43,32 @@ class Execution : public std::enable_shared_from_this<Execution> {
   void start(std::vector<UniqueFd> stdio);
   // To the command's process group once it has started; 9 as kill().
   void signal(int number);
-  // The whole tree: by the guest, after 2 s by the plugin, after 2 s more with the environment.
+  // The whole tree: by the guest, after 2 s by the plugin (or the guest that serves), after 2 s more with the environment.
   void kill();
   // The same with less patience: the host is gone.
   void kill_hard();
 
  private:
-  enum class KillStage { none, guest, plugin, environment };
+  enum class KillStage { none, guest, process, environment };
   void spawned(const SpawnOutcome& outcome, bool stopped);
-  void watch_plugin();
+  void start_served(UniqueFd guest_end, std::vector<UniqueFd> stdio);
+  void hold(std::shared_ptr<StartedProcess> process);
+  void watch_process();
   void watch_guest();
   void read_guest();
-  void read_plugin();
+  void read_process();
   void handle(const guest::Message& message);
   void guest_broke(Failure failure);
-  void plugin_ended(const eh_event& event);
-  void plugin_failed(Failure failure);
+  void process_failed(ProcessNews news);
   void conclude_with_guest(std::optional<Failure> plugin_failure, int wait_status);
-  void conclude_plain(const eh_event& event);
-  void ask_plugin_to_kill();
-  void give_up_on_plugin();
+  void conclude_plain(const ProcessNews& news);
+  void ask_process_to_end();
+  void destroy_environment();
   void arm(KillStage next);
   void disarm();
 
   Started command_started() const;
   Failure not_started(int wait_status) const;
-  Failure protocol_error(std::string_view what) const;
   void emit(ExecutionEvent event);
   void send(ExecutionEvent::Kind kind);
   void send_exited(int wait_status, ResourceUsage usage);
@@ -81,11 +82,11 @@ class Execution : public std::enable_shared_from_this<Execution> {
   std::optional<GuestChannel> guest_;
   bool guest_open_ = false;
   std::optional<Failure> failure_;  // what the guest reported or broke; told when nothing is left
-  const eh_execution* table_ = nullptr;
-  int event_fd_ = -1;
+  std::shared_ptr<StartedProcess> process_;  // what runs in the environment; with a guest, that
+  bool served_ = false;                      // by the environment's own guest, and not by the plugin
   Operations::Id spawning_ = 0;  // 0: spawn has returned
-  bool plugin_started_ = false;
-  bool plugin_done_ = false;     // it said its last word: only release may follow
+  bool process_started_ = false;
+  bool process_done_ = false;     // it said its last word: only release may follow
   bool kill_requested_ = false;  // by the host
   bool finished_ = false;        // the last event was sent
   bool retired_ = false;

@@ -20,4 +20,10 @@ inline Failure make_failure(FailureKind kind, Phase phase, std::string message, 
   return failure;
 }
 
+// "exited with 3", "was ended by signal 9".
+std::string end_in_words(int wait_status);
+
+// The environment's first process (the guest, or what starts it) ended and should not have.
+Failure first_process_ended(int wait_status, Phase phase);
+
 }  // namespace exechost::keeper

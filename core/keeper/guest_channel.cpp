@@ -23,15 +23,8 @@ Failure broken(std::string message) {
   return make_failure(FailureKind::protocol_error, Phase::run, std::move(message), "guest");
 }
 
-Result<UniqueFd> make_spec(const SpawnRequest& request) {
-  guest::SpecWriter writer;
-  for (const auto& argument : request.argv) writer.add_argument(argument);
-  for (const auto& variable : request.variables) writer.add_environment(variable);
-  if (!request.cwd.empty()) writer.set_working_directory(request.cwd);
-  writer.set_tty(request.tty);
-  const auto& confinement = request.confinement;
+void add_confinement(const plan::Confinement& confinement, guest::SpecWriter& writer) {
   if (!confinement.seccomp_profile.empty()) writer.set_seccomp_profile(confinement.seccomp_profile);
-  if (confinement.none) writer.set_unconfined(true);
   writer.set_landlock(confinement.landlock);
   for (const auto& rule : confinement.landlock_rules) {
     if (rule.writable) {
@@ -42,6 +35,21 @@ Result<UniqueFd> make_spec(const SpawnRequest& request) {
   }
   for (const auto& check : confinement.view_checks) {
     writer.add_view_check(check.path, check.device, check.inode, check.same);
+  }
+}
+
+Result<UniqueFd> make_spec(const SpawnRequest& request, bool served) {
+  guest::SpecWriter writer;
+  for (const auto& argument : request.argv) writer.add_argument(argument);
+  for (const auto& variable : request.variables) writer.add_environment(variable);
+  if (!request.cwd.empty()) writer.set_working_directory(request.cwd);
+  writer.set_tty(request.tty);
+  const auto& confinement = request.confinement;
+  if (confinement.none) writer.set_unconfined(true);
+  if (served) {
+    writer.set_inherited(true);
+  } else {
+    add_confinement(confinement, writer);
   }
   for (const auto& limit : confinement.rlimits) {
     if (limit.resource < 0) {
@@ -84,8 +92,8 @@ std::string_view name_of(Step step) {
 
 }  // namespace
 
-Result<GuestChannel> GuestChannel::make(const SpawnRequest& request, UniqueFd& guest_end) {
-  auto spec = make_spec(request);
+Result<GuestChannel> GuestChannel::make(const SpawnRequest& request, UniqueFd& guest_end, bool served) {
+  auto spec = make_spec(request, served);
   if (!spec) return unexpected(spec.error());
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "core/base/unique_fd.hpp"
 #include "core/keeper/messages.hpp"
@@ -15,9 +16,11 @@ namespace exechost::keeper {
 class GuestChannel {
  public:
   // Makes the socket pair and puts the specification into it; `guest_end` is for the guest.
-  static Result<GuestChannel> make(const SpawnRequest& request, UniqueFd& guest_end);
+  // `served`: the guest is one that a serving guest makes for one command, and is confined already.
+  static Result<GuestChannel> make(const SpawnRequest& request, UniqueFd& guest_end, bool served = false);
 
   int fd() const { return socket_.get(); }
+  UniqueFd take_socket() { return std::move(socket_); }
 
   enum class Read { message, nothing, closed };
   // The next message that is in order. protocol_error: the guest broke the protocol. Never blocks.

@@ -34,6 +34,8 @@ struct ProbeRequest {
 struct OpenRequest {
   PluginChoice plugin;
   nlohmann::json document;  // plan::open_document
+  bool serve = false;       // put a guest in that serves the commands, confined so
+  plan::Confinement confinement;
   std::int64_t deadline_ns = INT64_MAX;
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/keeper/failures.hpp"
+#include "core/keeper/guest_server.hpp"
 #include "core/keeper/listed.hpp"
 
 namespace exechost::keeper {
@@ -193,6 +194,11 @@ void Session::open(std::uint64_t ticket, OpenRequest request) {
     return result->result;
   };
   operations_.run(*id, std::move(task), [this, ticket, result](const Operations::Ending& ending) {
+    if (result->environment && result->guest) {
+      result->environment->server =
+          std::make_shared<GuestServer>(loop_, std::move(*result->guest), result->environment->backend->id());
+      result->environment->server->start();
+    }
     opened(ticket, result->environment, ending);
   });
 }
@@ -301,13 +307,18 @@ void Session::reap(std::uint64_t ticket, ReapRequest request) {
 
 void Session::end_environment(const std::shared_ptr<Environment>& environment, bool purge, std::int64_t deadline_ns,
                               std::uint64_t ticket, Closed closed) {
+  if (environment->closing && ticket == 0) {
+    environment->when_closed.push_back(std::move(closed));
+    return;
+  }
   if (environment->closing) {
     return closed(CallResult::failed(make_failure(FailureKind::environment_lost, Phase::cleanup,
                                                   "the environment is being closed already", "close")));
   }
   const auto told = std::make_shared<bool>(false);
-  const auto tell = [told, closed = std::move(closed)](const CallResult& result) {
+  const auto tell = [told, environment, closed = std::move(closed)](const CallResult& result) {
     if (!std::exchange(*told, true)) closed(result);
+    for (const auto& other : std::exchange(environment->when_closed, {})) other(result);
   };
   auto begun =
       operations_.begin(deadline_ns, fmt::format("backend \"{}\", closing an environment,", environment->backend->id()),
@@ -316,8 +327,9 @@ void Session::end_environment(const std::shared_ptr<Environment>& environment, b
   if (ticket != 0) requests_[ticket] = *begun;
   environment->closing = true;
   const auto run = [this, environment, purge, id = *begun, tell] {
-    auto task = [environment, purge](const plugin::CallLimits& limits) {
-      return close_environment(*environment, purge, limits);
+    auto guest = environment->server ? std::make_shared<ServingGuest>(environment->server->stop()) : nullptr;
+    auto task = [environment, guest, purge](const plugin::CallLimits& limits) {
+      return close_environment(*environment, guest.get(), purge, limits);
     };
     operations_.run(id, std::move(task), [this, environment, tell](const Operations::Ending& ending) {
       // After a failed close it may be tried again; the ledger's entry stays until one succeeds.

@@ -46,7 +46,7 @@ Confinement make_confinement(const View& view, const Resources& resources, const
     if (writable || entry.access == Access::ro) rules.push_back({entry.path, writable});
   }
   if (std::none_of(rules.begin(), rules.end(), [](const LandlockRule& rule) { return rule.path == "/"; })) {
-    rules.push_back({"/dev", false});
+    for (const char* path : {"/dev", "/proc"}) rules.push_back({path, false});
   }
   for (const char* path : kWritable) rules.push_back({path, true});
 

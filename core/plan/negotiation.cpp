@@ -229,19 +229,21 @@ class Negotiation {
     const std::string name = text_setting(settings_, "session.name");
     if (wanted && !enforced(found))
       missing("session.persistent", "persistent", settings_.requested("session.persistent"));
-    if (!name.empty() && (!wanted || !enforced(found))) {
-      if (!wanted) {
-        reject(FailureKind::invalid_request,
-               fmt::format("session.name is {} and session.persistent is false; a named session lasts", quote(name)),
-               "leave out one of the two");
-      } else {
-        missing("session.name", "persistent", true);
-      }
+    if (!name.empty() && !wanted) {
+      reject(FailureKind::invalid_request,
+             fmt::format("session.name is {} and session.persistent is false; a named session lasts", quote(name)),
+             "leave out one of the two");
+    } else if (!name.empty() && !enforced(found)) {
+      missing("session.name", "persistent", true);
+    } else if (!name.empty()) {
+      reject(FailureKind::unsupported,
+             fmt::format("session.name is {}: sessions that other programs can join are not there yet", quote(name)),
+             "the runs of one ExecHost share an environment without a name; leave it out");
     }
-    result_.persistent = wanted && enforced(found);
-    report("session.persistent", result_.persistent,
-           wanted ? found : Capability{Grade::emulated, std::string(kEndsWithCommand), ""});
-    if (!name.empty()) report("session.name", result_.persistent ? json(name) : json(nullptr), found);
+    // A run of its own is a session of its own, which ends with it.
+    result_.persistent = wanted && enforced(found) && !input_.single_run;
+    report("session.persistent", wanted && enforced(found),
+           result_.persistent ? found : Capability{Grade::emulated, std::string(kEndsWithCommand), ""});
     const Capability lifetime = result_.persistent ? Capability{Grade::emulated, std::string(kKeptByHost), ""}
                                                    : Capability{Grade::emulated, std::string(kEndsWithCommand), ""};
     for (const char* span : {"session.idle_timeout", "session.max_lifetime"})

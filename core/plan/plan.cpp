@@ -75,6 +75,12 @@ void fill_from_settings(Plan& plan, const settings::Settings& settings) {
   if (const auto milliseconds = count_setting(settings, "resources.kill_grace")) {
     plan.kill_grace = std::chrono::milliseconds(*milliseconds);
   }
+  if (const auto milliseconds = count_setting(settings, "session.idle_timeout")) {
+    plan.idle_timeout = std::chrono::milliseconds(*milliseconds);
+  }
+  if (const auto milliseconds = count_setting(settings, "session.max_lifetime")) {
+    plan.max_lifetime = std::chrono::milliseconds(*milliseconds);
+  }
   if (const auto bytes = count_setting(settings, "resources.output_cap")) plan.output.cap_bytes = *bytes;
   plan.output.spill = flag_setting(settings, "resources.output_spill", false);
   plan.warnings = settings.warnings();

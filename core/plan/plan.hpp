@@ -116,6 +116,8 @@ struct Plan {
   OutputLimits output;
   std::optional<std::chrono::milliseconds> timeout;
   std::chrono::milliseconds kill_grace{2000};
+  std::chrono::milliseconds idle_timeout{300'000};      // of an environment that lasts, from its last command's end
+  std::chrono::milliseconds max_lifetime{86'400'000};  // of such an environment
   std::string image;
   nlohmann::json backend_settings = nlohmann::json::object();
   std::vector<std::string> secret_backend_settings;  // names in it whose values are never shown
@@ -136,6 +138,7 @@ struct PlanInput {
   const std::vector<BackendFacts>& backends;
   const Facts& facts;
   bool can_ask = false;  // somebody can be asked about a weaker place
+  bool single_run = false;  // there will be no other run beside this one: nothing lasts beyond it
 };
 
 // Pure. A failure has phase plan and names the setting concerned.

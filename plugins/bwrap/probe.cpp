@@ -113,6 +113,13 @@ sdk::Outcome<std::string> probe(const sdk::Host& host, const std::string& config
     capabilities["syscalls"] = {{"grade", "unsupported"},
                                 {"evidence", "/proc/sys/kernel/seccomp/actions_avail is missing: no seccomp filters"}};
   }
+  // How a guest that serves many commands finds what one of them has left (proc_pid_task(5)).
+  if (::access("/proc/thread-self/children", R_OK) == 0) {
+    capabilities["persistent"] = {{"grade", "kernel"}, {"evidence", evidence}};
+  } else {
+    capabilities["persistent"] = {{"grade", "unsupported"},
+                                  {"evidence", "/proc/thread-self/children is missing: no CONFIG_PROC_CHILDREN"}};
+  }
   if (geteuid() == 0) {
     // copy_process() in the kernel exempts the root user from RLIMIT_NPROC.
     capabilities["pids"] = {{"grade", "unsupported"}, {"evidence", "root is exempt from RLIMIT_NPROC (getrlimit(2))"}};

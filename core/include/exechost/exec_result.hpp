@@ -74,6 +74,8 @@ struct ExecResult {
   std::string tier;
   std::string backend;
   std::string environment_id;
+  bool environment_recreated = false;  // the session's was gone, so the command ran in a new one: nothing of earlier
+                                       // runs but the workspace is in it
   std::string session;
   std::vector<std::string> isolation;  // what was in force, in words
   std::vector<SettingReport> settings;

@@ -51,6 +51,9 @@ struct HostOptions {
   // Who is asked about commands that the settings neither allow nor deny, and about a weaker place than
   // was chosen. Not set: nobody, and such commands are refused.
   Approver approver;
+  // For a program that runs one command and ends: it gets an environment of its own even where the settings
+  // let runs share one (session.persistent).
+  bool single_run = false;
 };
 
 // A command that was started. Movable; the destructor cancels it if it still runs.

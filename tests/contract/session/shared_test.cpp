@@ -1,0 +1,228 @@
+// The runs of one ExecHost share an environment, as long as they ask for the same place.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <future>
+#include <set>
+#include <thread>
+
+#include "tests/support/library_host.hpp"
+
+namespace exechost::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Shared : public ::testing::TestWithParam<KeeperPlacement> {
+ protected:
+  std::unique_ptr<ExecHost> make_host() { return std::make_unique<ExecHost>(host_options(*scene_, GetParam())); }
+  std::unique_ptr<Scene> scene_ = own_scene();
+};
+
+INSTANTIATE_TEST_SUITE_P(With, Shared, ::testing::Values(KeeperPlacement::child, KeeperPlacement::in_process),
+                         [](const auto& tested) {
+                           return std::string(tested.param == KeeperPlacement::child ? "child" : "in_process");
+                         });
+
+// Guests of this process's keeper that serve: the only processes of that name whose parent is a bwrap or no guest.
+std::vector<pid_t> serving_guests() {
+  std::vector<pid_t> found;
+  std::set<pid_t> guests;
+  const auto all = descendants_of(getpid());
+  for (const auto& process : all) {
+    if (process.name == "exechost-guest") guests.insert(process.pid);
+  }
+  for (const auto& process : all) {
+    if (guests.contains(process.pid) && !guests.contains(process.parent)) found.push_back(process.pid);
+  }
+  return found;
+}
+
+TEST_P(Shared, WhatOneRunLeavesIsThereForTheNext) {
+  const auto host = make_host();
+  const ExecResult first = host->run(shell_request("echo kept > /tmp/mark; echo $$"));
+  const ExecResult second = host->run(shell_request("cat /tmp/mark"));
+  EXPECT_EQ(second.out.data, "kept\n") << second.to_json();
+  EXPECT_EQ(first.environment_id, second.environment_id);
+  EXPECT_FALSE(second.environment_recreated);
+  // It is theirs alone.
+  EXPECT_EQ(make_host()->run(shell_request("cat /tmp/mark")).exit_code, 1);
+}
+
+TEST_P(Shared, EachCommandIsAsConfinedAsTheFirst) {
+  const auto host = make_host();
+  const std::string script =
+      "grep -E '^(NoNewPrivs|Seccomp|CapEff|CapBnd|SigBlk|SigIgn):' /proc/self/status; ls /proc/self/fd; umask; "
+      "ls -d /proc/[0-9]* | wc -l; touch /usr/mark; cat /proc/net/dev | wc -l";
+  const ExecResult first = host->run(shell_request(script));
+  EXPECT_THAT(first.out.data, HasSubstr("Seccomp:\t2\n"));
+  EXPECT_THAT(first.err.data, HasSubstr("Read-only file system"));
+  for (int i = 0; i < 5; ++i) {
+    const ExecResult next = host->run(shell_request(script));
+    EXPECT_EQ(next.out.data, first.out.data);
+    EXPECT_EQ(next.err.data, first.err.data);
+    EXPECT_EQ(next.isolation, first.isolation);
+  }
+}
+
+TEST_P(Shared, ManyAtOnceInOneEnvironment) {
+  const auto host = make_host();
+  constexpr int kCommands = 40;
+  std::vector<std::future<ExecResult>> running;
+  for (int i = 0; i < kCommands; ++i) {
+    running.push_back(std::async(std::launch::async, [&host, i] {
+      Request request = shell_request("cat; echo out " + std::to_string(i) + "; exit " + std::to_string(i));
+      request.standard_input.kind = StdinSource::Kind::bytes;
+      request.standard_input.bytes = "in " + std::to_string(i) + "\n";
+      return host->run(request);
+    }));
+  }
+  std::set<std::string> environments;
+  for (int i = 0; i < kCommands; ++i) {
+    const ExecResult result = running[static_cast<std::size_t>(i)].get();
+    EXPECT_EQ(result.exit_code, i) << result.to_json();
+    EXPECT_EQ(result.out.data, "in " + std::to_string(i) + "\nout " + std::to_string(i) + "\n");
+    environments.insert(result.environment_id);
+  }
+  EXPECT_EQ(environments.size(), 1u);
+}
+
+TEST_P(Shared, ATimeoutEndsOneTreeAndLeavesTheEnvironment) {
+  const auto host = make_host();
+  auto neighbour = host->start(shell_request("echo up; sleep 4; exit 9"));
+  ASSERT_TRUE(neighbour);
+  const std::string beat = scene_->workspace() + "/beat";
+  Request slow = shell_request("(setsid sh -c 'while :; do echo >> " + beat + "; sleep 0.02; done' &) ; trap '' TERM; sleep 100");
+  slow.timeout = 700ms;
+  slow.settings_json = R"({"resources": {"kill_grace": "100ms"}})";
+  const ExecResult timed_out = host->run(slow);
+  EXPECT_EQ(timed_out.status, Status::timed_out) << timed_out.to_json();
+  const auto size = [&beat] { return std::filesystem::file_size(beat); };
+  const auto before = size();
+  EXPECT_GT(before, 0u);
+  std::this_thread::sleep_for(300ms);  // it would write every 20 ms
+  EXPECT_EQ(size(), before);
+  const ExecResult& other = neighbour->wait();
+  EXPECT_EQ(other.exit_code, 9) << other.to_json();
+  EXPECT_EQ(other.environment_id, timed_out.environment_id);
+  EXPECT_EQ(host->run(shell_request("echo on")).environment_id, timed_out.environment_id);
+}
+
+// Same user inside: a command can kill who supervises it. It gains nothing, and its neighbours lose nothing.
+TEST_P(Shared, ACommandThatKillsItsSupervisorIsGone) {
+  const auto host = make_host();
+  auto neighbour = host->start(shell_request("echo up; sleep 2; exit 9"));
+  ASSERT_TRUE(neighbour);
+  const std::string beat = scene_->workspace() + "/beat";
+  const ExecResult killer = host->run(
+      shell_request("(setsid sh -c 'while :; do echo >> " + beat + "; sleep 0.02; done' &); sleep 0.3; kill -9 $PPID; sleep 10"));
+  EXPECT_EQ(killer.status, Status::failed) << killer.to_json();
+  ASSERT_TRUE(killer.failure);
+  EXPECT_EQ(killer.failure->kind, FailureKind::environment_lost);
+  EXPECT_EQ(killer.started, Started::yes);
+  const auto before = std::filesystem::file_size(beat);
+  std::this_thread::sleep_for(300ms);
+  EXPECT_EQ(std::filesystem::file_size(beat), before);
+}
+
+TEST_P(Shared, AnotherPlaceIsAnotherEnvironment) {
+  const auto host = make_host();
+  const ExecResult usual = host->run(shell_request("echo > /tmp/mark"));
+  Request other = shell_request("ls /tmp");
+  other.settings_json = R"({"filesystem": {"allow_write": [")" + scene_->outside() + R"("]}})";
+  const ExecResult there = host->run(other);
+  EXPECT_EQ(there.status, Status::exited) << there.to_json();
+  EXPECT_EQ(there.out.data, "");
+  EXPECT_NE(there.environment_id, usual.environment_id);
+  EXPECT_EQ(host->run(shell_request("ls /tmp")).out.data, "mark\n");
+}
+
+TEST_P(Shared, WithoutPersistenceEachRunHasItsOwn) {
+  const auto host = make_host();
+  std::set<std::string> environments;
+  for (int i = 0; i < 3; ++i) {
+    Request request = shell_request("ls /tmp; echo > /tmp/mark");
+    request.settings_json = R"({"session": {"persistent": false}})";
+    const ExecResult result = host->run(request);
+    EXPECT_EQ(result.out.data, "");
+    environments.insert(result.environment_id);
+    EXPECT_THAT(serving_guests(), IsEmpty());  // gone before run returns
+  }
+  EXPECT_EQ(environments.size(), 3u);
+}
+
+TEST_P(Shared, AnIdleEnvironmentIsRemoved) {
+  const auto host = make_host();
+  Request request = shell_request("echo > /tmp/mark");
+  request.settings_json = R"({"session": {"idle_timeout": "300ms"}})";
+  const ExecResult first = host->run(request);
+  ASSERT_EQ(first.exit_code, 0) << first.to_json();
+  EXPECT_EQ(serving_guests().size(), 1u);
+  for (int i = 0; i < 500 && !serving_guests().empty(); ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_THAT(serving_guests(), IsEmpty());
+  request.shell = "ls /tmp; sleep 1";  // longer than it may be idle
+  const ExecResult second = host->run(request);
+  EXPECT_EQ(second.out.data, "");
+  EXPECT_EQ(second.exit_code, 0);
+  EXPECT_NE(second.environment_id, first.environment_id);
+  EXPECT_FALSE(second.environment_recreated);  // nothing was lost
+}
+
+TEST_P(Shared, OneThatVanishedBetweenRunsIsMadeAgainOnce) {
+  const auto host = make_host();
+  const ExecResult first = host->run(shell_request("echo > /tmp/mark"));
+  const auto guests = serving_guests();
+  ASSERT_EQ(guests.size(), 1u);
+  ASSERT_EQ(::kill(guests.front(), SIGKILL), 0);
+  for (int i = 0; i < 500 && !serving_guests().empty(); ++i) std::this_thread::sleep_for(10ms);
+  const ExecResult second = host->run(shell_request("ls /tmp; echo ran"));
+  EXPECT_EQ(second.out.data, "ran\n") << second.to_json();
+  EXPECT_TRUE(second.environment_recreated);
+  EXPECT_NE(second.environment_id, first.environment_id);
+  const ExecResult third = host->run(shell_request("echo on"));
+  EXPECT_FALSE(third.environment_recreated);
+  EXPECT_EQ(third.environment_id, second.environment_id);
+}
+
+TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
+  const auto host = make_host();
+  ASSERT_EQ(host->run(shell_request("true")).exit_code, 0);
+  std::vector<Execution> running;
+  for (int i = 0; i < 3; ++i) {
+    auto started = host->start(shell_request("echo ran >> " + scene_->workspace() + "/ran; sleep 100"));
+    ASSERT_TRUE(started);
+    running.push_back(std::move(*started));
+  }
+  const auto lines = [&] {
+    if (!std::filesystem::exists(scene_->workspace() + "/ran")) return std::ptrdiff_t{0};
+    const std::string text = read_file(scene_->workspace() + "/ran");
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  for (int i = 0; i < 1000 && lines() < 3; ++i) std::this_thread::sleep_for(10ms);
+  const auto guests = serving_guests();
+  ASSERT_EQ(guests.size(), 1u);
+  ASSERT_EQ(::kill(guests.front(), SIGKILL), 0);
+  for (Execution& execution : running) {
+    const ExecResult& result = execution.wait();
+    ASSERT_TRUE(result.failure) << result.to_json();
+    EXPECT_EQ(result.failure->kind, FailureKind::environment_lost) << result.to_json();
+    EXPECT_EQ(result.started, Started::yes);
+  }
+  EXPECT_EQ(lines(), 3);
+  EXPECT_EQ(host->run(shell_request("echo on")).out.data, "on\n");
+}
+
+TEST_P(Shared, TheEndOfTheHostIsTheEndOfTheEnvironment) {
+  auto host = make_host();
+  ASSERT_EQ(host->run(shell_request("true")).exit_code, 0);
+  ASSERT_EQ(serving_guests().size(), 1u);
+  host.reset();
+  EXPECT_THAT(serving_guests(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace exechost::test
