@@ -147,7 +147,9 @@ Result<LiveCommand> Subject::start(const Request& request) {
 }
 
 Result<std::unique_ptr<KeeperLink>> Subject::link() const {
-  return KeeperLink::make(host_options(), request({"/bin/true"}), options_.stop);
+  Request environment = request({"/bin/true"});
+  if (claims("persistent")) add_settings(environment, {{"session", {{"persistent", true}}}});
+  return KeeperLink::make(host_options(), environment, options_.stop);
 }
 
 std::string in_words(const ExecResult& result) {

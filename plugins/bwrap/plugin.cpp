@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "arguments.hpp"
 #include "exechost/backend.hpp"
@@ -79,10 +81,35 @@ sdk::Failure too_many_masks(std::size_t count) {
   return failure;
 }
 
+// The environments that are open in this process: there are no others, as none outlives it.
+class OpenEnvironments {
+ public:
+  // `what`: {"name", "labels"} of the open document. Removed with what is returned.
+  std::shared_ptr<const nlohmann::json> add(nlohmann::json what) {
+    auto added = std::make_shared<const nlohmann::json>(std::move(what));
+    const std::lock_guard lock(mutex_);
+    open_.push_back(added);
+    return added;
+  }
+  std::string list() {
+    nlohmann::json all = nlohmann::json::array();
+    const std::lock_guard lock(mutex_);
+    std::erase_if(open_, [](const auto& entry) { return entry.expired(); });
+    for (const auto& entry : open_) {
+      if (const auto alive = entry.lock()) all.push_back(*alive);
+    }
+    return all.dump();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<const nlohmann::json>> open_;
+};
+
 class BwrapEnvironment final : public sdk::Environment {
  public:
-  BwrapEnvironment(sdk::Host host, std::string program, Rendered rendered)
-      : host_(host), program_(std::move(program)), rendered_(std::move(rendered)) {}
+  BwrapEnvironment(sdk::Host host, std::string program, Rendered rendered, std::shared_ptr<const nlohmann::json> listed)
+      : host_(host), program_(std::move(program)), rendered_(std::move(rendered)), listed_(std::move(listed)) {}
 
   sdk::Outcome<std::unique_ptr<sdk::Execution>> spawn(const sdk::SpawnRequest& request,
                                                       const sdk::Call& call) override {
@@ -125,13 +152,14 @@ class BwrapEnvironment final : public sdk::Environment {
     return std::unique_ptr<sdk::Execution>(std::move(sandbox));
   }
 
-  // Every command had namespaces of its own, which ended with it: there is nothing to remove.
+  // Namespaces ended with their processes: there is nothing to remove.
   sdk::Outcome<void> close(bool /*purge*/, const sdk::Call& /*call*/) override { return {}; }
 
  private:
   sdk::Host host_;
   std::string program_;
   Rendered rendered_;
+  std::shared_ptr<const nlohmann::json> listed_;
 };
 
 class BwrapBackend final : public sdk::Backend {
@@ -164,17 +192,20 @@ class BwrapBackend final : public sdk::Backend {
     if (const std::size_t count = masked_files(parsed); count > kMaxMasks) return too_many_masks(count);
     Rendered rendered = render(parsed, {});
     const std::string answer = nlohmann::json{{"init", rendered.init}, {"details", nlohmann::json::object()}}.dump();
-    return sdk::Opened{std::make_unique<BwrapEnvironment>(host_, std::get<Program>(found).path, std::move(rendered)),
+    auto listed = open_.add({{"name", parsed.at("name")}, {"labels", parsed.at("labels")}});
+    return sdk::Opened{std::make_unique<BwrapEnvironment>(host_, std::get<Program>(found).path, std::move(rendered),
+                                                          std::move(listed)),
                        answer};
   }
 
   // Namespaces end with their processes, and those with the keeper: nothing outlives it.
   sdk::Outcome<void> reap(std::string_view /*entry*/, const sdk::Call& /*call*/) override { return {}; }
-  sdk::Outcome<std::string> list(const sdk::Call& /*call*/) override { return std::string("[]"); }
+  sdk::Outcome<std::string> list(const sdk::Call& /*call*/) override { return open_.list(); }
 
  private:
   sdk::Host host_;
   std::string configured_path_;
+  OpenEnvironments open_;
 };
 
 }  // namespace
