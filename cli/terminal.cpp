@@ -23,7 +23,7 @@ FaultState fault_state;  // NOLINT(cppcoreguidelines-avoid-non-const-global-vari
 void restore_after_fault(int number) {
   const int descriptor = fault_state.descriptor.exchange(-1);
   if (descriptor >= 0) ::tcsetattr(descriptor, TCSANOW, &fault_state.saved);
-  ::raise(number);
+  static_cast<void>(::raise(number));
 }
 
 void guard_faults(int descriptor, const termios& saved) {

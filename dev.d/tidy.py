@@ -80,15 +80,20 @@ def main():
     wanted = set(sys.argv[3:])
     (database / "clean").mkdir(parents=True, exist_ok=True)
     source = pathlib.Path(__file__).parent.parent
-    rules = b"".join(source.joinpath(folder, ".clang-tidy").read_bytes() for folder in (".", "tests"))
+    rules = source.joinpath(".clang-tidy").read_bytes()
     rules += subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
+    rules_of_tests = rules + source.joinpath("tests", ".clang-tidy").read_bytes()
     entries = {}
     for entry in json.loads((database / "compile_commands.json").read_text()):
         if entry["file"] in wanted:
             entries.setdefault(entry["file"], entry)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for report in pool.map(lambda entry: check(database, entry, rules), entries.values()):
+        tests = str(source / "tests") + "/"
+        for report in pool.map(
+            lambda entry: check(database, entry, rules_of_tests if entry["file"].startswith(tests) else rules),
+            entries.values(),
+        ):
             if report:
                 failed += 1
                 print(report, end="", flush=True)

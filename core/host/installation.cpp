@@ -26,7 +26,7 @@ fs::path own_file() {
   std::error_code error;
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) != 0 && info.dli_fname != nullptr) {
-    const fs::path file = fs::canonical(info.dli_fname, error);
+    fs::path file = fs::canonical(info.dli_fname, error);
     // Of the main program it is argv[0], which may be anything.
     if (!error && file.filename().string().find(".so") != std::string::npos) return file;
   }

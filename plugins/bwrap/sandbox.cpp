@@ -14,7 +14,7 @@
 namespace exechost::bwrap {
 namespace {
 
-constexpr std::size_t kMaxText = 16 * 1024;
+constexpr std::size_t kMaxText = std::size_t{16} * 1024;
 
 // What a non-blocking pipe holds, at most kMaxText in all.
 void read_available(int fd, std::string& text) {
@@ -39,7 +39,7 @@ int pid_of(int pidfd) {
   while (std::fgets(line, sizeof line, file) != nullptr) {
     if (std::sscanf(line, "Pid: %d", &pid) == 1) break;  // NOLINT(cert-err34-c): the kernel's own number
   }
-  std::fclose(file);
+  static_cast<void>(std::fclose(file));
   return pid;
 }
 
@@ -52,7 +52,7 @@ int parent_of(int pid) {
   while (std::fgets(line, sizeof line, file) != nullptr) {
     if (std::sscanf(line, "PPid: %d", &parent) == 1) break;  // NOLINT(cert-err34-c): the kernel's own number
   }
-  std::fclose(file);
+  static_cast<void>(std::fclose(file));
   return parent;
 }
 

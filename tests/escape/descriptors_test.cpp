@@ -1,6 +1,7 @@
 // A descriptor that the caller owns must not enter a sandbox: reopened through /proc/self/fd it
 // would be the caller's file, writable whatever its mode was.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include "tests/support/scene.hpp"

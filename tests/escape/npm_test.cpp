@@ -1,4 +1,7 @@
 // The seed story: installing and testing a package from the net whose scripts are hostile.
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
 #include "exechost_test_paths.hpp"
 #include "tests/support/listeners.hpp"
 #include "tests/support/scene.hpp"

@@ -1,4 +1,5 @@
 // ExecHost's own files can't be changed by what ExecHost runs, whatever it was allowed to write.
+#include <gmock/gmock.h>
 #include <filesystem>
 
 #include "tests/support/scene.hpp"

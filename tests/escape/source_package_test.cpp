@@ -1,5 +1,6 @@
 // A real build: the Debian source package hello configures, builds and passes its tests in the
 // default sandbox, and nothing outside its folder changes.
+#include <gmock/gmock.h>
 #include <filesystem>
 
 #include "tests/support/scene.hpp"

@@ -1,6 +1,7 @@
 // Another command that still runs in the workspace exchanges a path of the view for a link to
 // somewhere else, all the time: between the look at the machine, bwrap's mounts and the guest's rules.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>

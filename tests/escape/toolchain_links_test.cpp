@@ -1,5 +1,6 @@
 // Links that a command leaves where PATH and the version managers' variables point at don't show a
 // later command more of the home.
+#include <gmock/gmock.h>
 #include <filesystem>
 
 #include "tests/support/scene.hpp"

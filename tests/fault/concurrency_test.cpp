@@ -1,4 +1,5 @@
 // Many runs at once from one ExecHost: right results, no thread per run.
+#include <gmock/gmock.h>
 #include <condition_variable>
 #include <mutex>
 

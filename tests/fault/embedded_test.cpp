@@ -1,5 +1,6 @@
 // ExecHost inside a program that lives its own life: a gigabyte of memory, threads, a SIGCHLD handler
 // and children of its own. Neither side disturbs the other.
+#include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

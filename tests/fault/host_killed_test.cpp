@@ -1,6 +1,7 @@
 // The command line is killed, at any instant: within a second nothing of it is left, and the
 // record of what it made is not held by anybody.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 
 #include <csignal>
 #include <filesystem>

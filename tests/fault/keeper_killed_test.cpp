@@ -1,4 +1,5 @@
 // The child keeper is killed: a typed failure, nothing left, and the next run has a new keeper.
+#include <gmock/gmock.h>
 #include <csignal>
 #include <future>
 

@@ -1,5 +1,6 @@
 // Memory stays bounded under unbounded output: 100 MiB with a cap of 1 MiB.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include "core/base/unique_fd.hpp"

@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   exechost::ExecHost host(options);
   exechost::Request request;
   request.backend = "local";
-  request.timeout = std::chrono::milliseconds(std::atoi(argv[2]));
+  request.timeout = std::chrono::milliseconds(std::strtol(argv[2], nullptr, 10));
   request.argv.assign(argv + 3, argv + argc);
   request.on_output = [](exechost::StdStream, std::string_view bytes) { say(bytes); };
   const exechost::ExecResult result = host.run(request, stop.get_token());

@@ -1,7 +1,9 @@
 // Output without bounds, to nobody, and to a full disk; input without bounds.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <csignal>

@@ -13,8 +13,6 @@ using exechost::ExecHost;
 using exechost::ExecResult;
 using exechost::FailureKind;
 using exechost::Request;
-using exechost::Started;
-using exechost::Status;
 using exechost::test::HostScene;
 using exechost::test::shell;
 using nlohmann::json;

@@ -12,7 +12,6 @@
 namespace mutants {
 namespace {
 
-using exechost::conformance::Finding;
 using exechost::conformance::Options;
 using exechost::conformance::Report;
 using exechost::conformance::run_kit;

@@ -71,7 +71,7 @@ int ProgramEnd::exit_status() const {
 
 Program::Program(const ProgramOptions& options) : terminal_(options.terminal), input_(options.input) {
   become_subreaper();
-  std::signal(SIGPIPE, SIG_IGN);  // a program may end without reading its input
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));  // a program may end without reading its input
   for (const auto& process : all_processes()) {
     if (process.parent == getpid()) known_.insert(process.pid);
   }
@@ -111,7 +111,7 @@ Program::Program(const ProgramOptions& options) : terminal_(options.terminal), i
   pid_ = fork();
   if (pid_ < 0) fail("fork");
   if (pid_ == 0) {
-    std::signal(SIGPIPE, SIG_DFL);
+    static_cast<void>(std::signal(SIGPIPE, SIG_DFL));
     // A test that dies leaves nothing; set again after setuid, which clears it.
     setsid();
     if (terminal_) ioctl(child_in, TIOCSCTTY, 0);

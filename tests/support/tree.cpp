@@ -24,7 +24,7 @@ std::uint64_t fnv1a(const std::string& text) {
 std::string describe(const std::string& path, Times times) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) return "gone";
-  const std::string common = fmt::format("mode {:o} owner {}:{}", status.st_mode, status.st_uid, status.st_gid);
+  std::string common = fmt::format("mode {:o} owner {}:{}", status.st_mode, status.st_uid, status.st_gid);
   if (S_ISLNK(status.st_mode)) return common + " link to " + std::filesystem::read_symlink(path).string();
   if (!S_ISREG(status.st_mode)) return common;
   std::string line =

@@ -1,5 +1,7 @@
 // The exit status table of `exechost run`, and that --json tells apart what a status can't.
+#include <gmock/gmock.h>
 #include <csignal>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/scene.hpp"
 

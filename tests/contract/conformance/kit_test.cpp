@@ -1,5 +1,6 @@
 // The conformance kit from outside, with the backend that is there everywhere.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 
 #include <sys/wait.h>
 

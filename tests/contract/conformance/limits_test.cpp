@@ -1,6 +1,8 @@
 // What the product says where it can't do its work, or not all of it: a full disk, no descriptors, a
 // folder that is gone.
+#include <gmock/gmock.h>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/scene.hpp"
 

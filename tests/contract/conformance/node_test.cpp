@@ -1,4 +1,5 @@
 // The node tier from outside: who gets there, who is asked, who is refused, and what a plain process is.
+#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>

@@ -1,6 +1,8 @@
 // Runs every row of tests/data/conformance against the product.
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <fstream>

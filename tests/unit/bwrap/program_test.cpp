@@ -29,7 +29,7 @@ class BwrapProgram : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string make_program(const std::string& name, mode_t mode) {
-    const std::string path = folder_ + "/" + name;
+    std::string path = folder_ + "/" + name;
     std::ofstream(path) << "#!/bin/sh\n";
     EXPECT_EQ(chmod(path.c_str(), mode), 0);
     return path;

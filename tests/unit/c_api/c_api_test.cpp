@@ -1,4 +1,5 @@
 // Runs what uses the C interface from outside C++: a C program and a Python script.
+#include <gmock/gmock.h>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

@@ -13,7 +13,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 // Parses as the program does, "--" and all.
-Result<Request> parse(std::vector<std::string> arguments) {
+Result<Request> parse(const std::vector<std::string>& arguments) {
   CLI::App app;
   RequestOptions options;
   options.add_command_options(app);
@@ -30,8 +30,8 @@ json settings_of(std::vector<std::string> options) {
   return request->settings_json.empty() ? json::object() : json::parse(request->settings_json);
 }
 
-std::string error_of(std::vector<std::string> arguments) {
-  const auto request = parse(std::move(arguments));
+std::string error_of(const std::vector<std::string>& arguments) {
+  const auto request = parse(arguments);
   return request ? "no error" : request.error().message + " | " + request.error().hint;
 }
 

@@ -27,11 +27,12 @@ CapturedStream expected(const std::string& bytes, std::uint64_t cap) {
 
 TEST(Capture, AnyChunkingGivesTheSameResult) {
   std::mt19937 random(20240601);
-  for (const std::uint64_t cap : {0, 1, 2, 3, 7, 64, 1000, 4096}) {
-    for (const std::size_t size : {0, 1, 2, 3, 6, 7, 8, 63, 64, 65, 999, 1000, 1001, 5000, 20000}) {
+  for (const std::uint64_t cap : std::initializer_list<std::uint64_t>{0, 1, 2, 3, 7, 64, 1000, 4096}) {
+    for (const std::size_t size :
+         std::initializer_list<std::size_t>{0, 1, 2, 3, 6, 7, 8, 63, 64, 65, 999, 1000, 1001, 5000, 20000}) {
       const std::string bytes = noise(size, static_cast<std::uint32_t>(size + cap));
       const CapturedStream want = expected(bytes, cap);
-      for (const std::size_t largest : {1, 2, 5, 100, 3000, 50000}) {
+      for (const std::size_t largest : std::initializer_list<std::size_t>{1, 2, 5, 100, 3000, 50000}) {
         Capture capture(cap);
         std::uniform_int_distribution<std::size_t> chunk(1, largest);
         for (std::size_t at = 0; at < size;) {

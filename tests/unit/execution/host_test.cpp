@@ -2,8 +2,10 @@
 #include "exechost/host.hpp"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <filesystem>

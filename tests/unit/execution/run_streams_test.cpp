@@ -1,4 +1,5 @@
 // The streams of a whole run: what reaches the result, the callback and the caller.
+#include <gmock/gmock.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,5 @@
 // The state machine of one run against a keeper that does what each test says.
+#include <gmock/gmock.h>
 #include <csignal>
 
 #include "support.hpp"

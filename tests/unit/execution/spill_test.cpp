@@ -1,5 +1,6 @@
 #include "core/execution/spill.hpp"
 
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -49,7 +49,7 @@ class FeederTest : public ::testing::Test {
 };
 
 TEST_F(FeederTest, BytesAreExactThenTheEnd) {
-  for (const std::size_t size : {0, 1, 65535, 65536, 65537, 1'000'003}) {
+  for (const std::size_t size : std::initializer_list<std::size_t>{0, 1, 65535, 65536, 65537, 1'000'003}) {
     StdinInput input;
     input.bytes = std::make_shared<const std::string>(noise(size));
     const UniqueFd end = start(input);

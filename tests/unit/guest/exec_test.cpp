@@ -1,4 +1,5 @@
 // How a command starts and ends, through the real guest.
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
 // Nothing of a command outlives it, and nothing inside can hurt process 1.
+#include <gmock/gmock.h>
 #include <sys/wait.h>
 
 #include <cerrno>

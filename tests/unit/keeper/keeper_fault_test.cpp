@@ -1,5 +1,7 @@
 // The keeper among plugins, guests and hosts that break their word, in both placements.
+#include <gmock/gmock.h>
 #include <sys/socket.h>
+#include <nlohmann/json.hpp>
 
 #include <sstream>
 

@@ -1,4 +1,6 @@
 // The keeper doing its work, in both placements: one set of tests.
+#include <gmock/gmock.h>
+
 #include "tests/unit/keeper/keeper_fixture.hpp"
 
 namespace exechost::keeper {

@@ -1,6 +1,8 @@
 #include <dirent.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <filesystem>

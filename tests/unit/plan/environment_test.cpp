@@ -9,7 +9,6 @@ namespace exechost::plan::testing {
 namespace {
 
 using nlohmann::json;
-using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Variables = std::map<std::string, std::string>;

@@ -1,9 +1,9 @@
 // Looks at real files below a temporary folder.
 #include "core/plan/facts.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -22,9 +22,12 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 class FactsTest : public ::testing::Test {
+ public:
+  FactsTest(const FactsTest&) = delete;
+  FactsTest& operator=(const FactsTest&) = delete;
+
  protected:
   FactsTest() {
     std::string name = (fs::canonical(fs::temp_directory_path()) / "plan-facts-XXXXXX").string();
@@ -34,8 +37,6 @@ class FactsTest : public ::testing::Test {
     std::error_code ignored;
     fs::remove_all(root_, ignored);
   }
-  FactsTest(const FactsTest&) = delete;
-  FactsTest& operator=(const FactsTest&) = delete;
 
   std::string path(const std::string& name) const { return join_path(root_, name); }
   void folder(const std::string& name) const { fs::create_directories(path(name)); }

@@ -1,7 +1,10 @@
 // Each tests/data/plan/NAME.json is a request with its settings, machine and backends; what planning
 // makes of it is in NAME.plan.json, NAME.open.json and NAME.txt. EXECHOST_ACCEPT_GOLDENS=1 writes
 // them anew, to be reviewed.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -19,6 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 
 class InspectorTest : public testing::Test {
+ public:
+  InspectorTest(const InspectorTest&) = delete;
+  InspectorTest& operator=(const InspectorTest&) = delete;
+
  protected:
   InspectorTest() {
     std::string name = (fs::canonical(fs::temp_directory_path()) / "inspector-XXXXXX").string();
@@ -29,8 +32,6 @@ class InspectorTest : public testing::Test {
     fs::permissions(root_, fs::perms::owner_all, ignored);
     fs::remove_all(root_, ignored);
   }
-  InspectorTest(const InspectorTest&) = delete;
-  InspectorTest& operator=(const InspectorTest&) = delete;
 
   std::string path(const std::string& name) const { return join_path(root_, name); }
   void file(const std::string& name) const {

@@ -1,6 +1,8 @@
 #include "tests/unit/plan/support.hpp"
 
+#include <fmt/format.h>
 #include <deque>
+#include <nlohmann/json.hpp>
 
 #include "core/node/statement.hpp"
 #include "core/plan/paths.hpp"

@@ -1,9 +1,11 @@
 // The C++ wrapper and the C ABI from the host's side, with plugins that were really loaded.
+#include <gmock/gmock.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
+#include <nlohmann/json.hpp>
 
+#include <csignal>
 #include <filesystem>
 #include <thread>
 #include <tuple>

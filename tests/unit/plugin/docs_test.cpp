@@ -1,6 +1,8 @@
 // The guide shows real code: what it prints is what tests/victims/plugins/plain.* hold.
+#include <gmock/gmock.h>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "exechost_test_paths.hpp"
 

@@ -1,5 +1,6 @@
 #include "core/plugin/loader.hpp"
 
+#include <gmock/gmock.h>
 #include <thread>
 
 #include "exechost_test_paths.hpp"

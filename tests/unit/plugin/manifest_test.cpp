@@ -1,3 +1,6 @@
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
 #include "core/plugin/manifest.hpp"
 
 #include "tests/unit/plugin/temp_folder.hpp"

@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include "core/plugin/registry.hpp"
 
 #include "tests/unit/plugin/temp_folder.hpp"

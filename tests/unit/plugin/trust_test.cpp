@@ -1,6 +1,7 @@
 #include "core/plugin/trust.hpp"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>

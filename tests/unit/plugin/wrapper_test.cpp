@@ -1,5 +1,7 @@
 // The parts of the C++ wrapper that need no plugin.
+#include <gmock/gmock.h>
 #include <sys/eventfd.h>
+#include <nlohmann/json.hpp>
 
 #include "core/base/clock.hpp"
 #include "core/plugin/loader.hpp"

@@ -28,7 +28,7 @@ class Files : public testing::Test {
   void TearDown() override { fs::remove_all(root_); }
 
   fs::path write(const std::string& name, std::string_view text, mode_t mode = 0644) {
-    const fs::path path = root_ / name;
+    fs::path path = root_ / name;
     std::ofstream(path, std::ios::binary) << text;
     EXPECT_EQ(::chmod(path.c_str(), mode), 0);
     return path;
@@ -70,7 +70,7 @@ TEST_F(Files, AllOfThemInOrder) {
 }
 
 TEST_F(Files, WritableByOthersIsRefused) {
-  for (const mode_t mode : {0664, 0646, 0666, 0622, 0777}) {
+  for (const mode_t mode : {0664U, 0646U, 0666U, 0622U, 0777U}) {
     for (const char* name :
          {"system/settings.json", "user/settings.json", "project/.exechost.json", "system/managed.json"}) {
       const fs::path path = write(name, "{}", mode);
@@ -84,7 +84,7 @@ TEST_F(Files, WritableByOthersIsRefused) {
 TEST_F(Files, AFolderThatOthersWriteIsRefused) {
   for (const char* name : {"system/settings.json", "user/settings.json", "system/managed.json"}) {
     const fs::path path = write(name, "{}");
-    for (const mode_t mode : {0777, 0757, 0703, 01777}) {
+    for (const mode_t mode : {0777U, 0757U, 0703U, 01777U}) {
       ASSERT_EQ(::chmod(path.parent_path().c_str(), mode), 0);
       EXPECT_THAT(failure(), HasSubstr(path.parent_path().string() + ": the folder of a settings file must not be"))
           << name << " " << mode;

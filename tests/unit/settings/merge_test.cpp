@@ -8,7 +8,6 @@ namespace exechost::settings::test {
 namespace {
 
 using nlohmann::json;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
