@@ -80,7 +80,7 @@ GuestProcess::GuestProcess(const StagedPrograms& programs, const SpecWriter& spe
   }
 
   const int stdio[3] = {ends[0].get(), ends[1].get(), ends[2].get()};
-  launcher_ = ::fork();
+  launcher_ = plain_fork();
   if (launcher_ == 0) become_guest(programs, guest_control.get(), stdio, options);
   guest_control.reset();
   if (options.send_spec) {
