@@ -216,7 +216,7 @@ TEST_F(AtATerminal, OneWithdrawnAfterItsDeadlineHasTimedOut) {
 
 TEST_F(AtATerminal, ATerminalThatGoesAwayIsNoRoute) {
   start([] {
-    ::signal(SIGHUP, SIG_IGN);
+    static_cast<void>(::signal(SIGHUP, SIG_IGN));
     return ask();
   });
   ASSERT_TRUE(read_until("[y/N] ")) << shown_;

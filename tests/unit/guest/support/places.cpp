@@ -27,7 +27,7 @@ constexpr int kNotPossible = 120;
 
 void must(bool done, const char* what) {
   if (done) return;
-  std::fprintf(stderr, "place: %s: %s\n", what, std::strerror(errno));
+  static_cast<void>(std::fprintf(stderr, "place: %s: %s\n", what, std::strerror(errno)));
   ::_exit(kNotPossible);
 }
 
@@ -51,8 +51,8 @@ void become_ordinary_user() {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFSIGNALED(status)) {
-    ::signal(WTERMSIG(status), SIG_DFL);
-    ::raise(WTERMSIG(status));
+    static_cast<void>(::signal(WTERMSIG(status), SIG_DFL));
+    static_cast<void>(::raise(WTERMSIG(status)));
   }
   ::_exit(WEXITSTATUS(status));
 }
