@@ -1,8 +1,6 @@
 // The conformance kit from outside, with the backend that is there everywhere.
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <poll.h>
-#include <sys/inotify.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -10,7 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/base/unique_fd.hpp"
+#include "tests/support/made.hpp"
 #include "tests/support/scene.hpp"
 
 namespace exechost::test {
@@ -83,21 +81,6 @@ std::vector<std::string> left_below(const std::string& folder) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) left.push_back(entry.path().string());
   return left;
 }
-
-// Something is made in a folder.
-class Made {
- public:
-  explicit Made(const std::string& folder) : watch_(::inotify_init1(IN_CLOEXEC)) {
-    EXPECT_GE(::inotify_add_watch(watch_.get(), folder.c_str(), IN_CREATE), 0);
-  }
-  bool wait() const {
-    pollfd made{watch_.get(), POLLIN, 0};
-    return ::poll(&made, 1, 20'000) == 1;
-  }
-
- private:
-  UniqueFd watch_;
-};
 
 enum class Instant { at_once, with_its_folder, after_a_check };
 
