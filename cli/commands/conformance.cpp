@@ -1,15 +1,14 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <stop_token>
 
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
 #include "cli/setting_overrides.hpp"
 #include "cli/signal_watcher.hpp"
+#include "cli/stop_on_signal.hpp"
 #include "core/conformance/conformance.hpp"
 #include "core/conformance/report.hpp"
 
@@ -23,21 +22,6 @@ using conformance::Verdict;
 constexpr int kHighestLevel = 4;
 // From the first signal to an end without clearing up.
 constexpr std::chrono::milliseconds kGrace{30'000};
-
-// Everything the kit runs is cancelled, so that what it made is removed before the end.
-class StopsTheKit final : public SignalReceiver {
- public:
-  std::stop_token token() const { return stop_.get_token(); }
-  bool forward(int /*number*/) override { return false; }
-  void cancel(int first_signal) override {
-    if (!stop_.request_stop()) ::_exit(kExitSignalBase + first_signal);  // once more: the caller insists
-  }
-  void window_changed() override {}
-  void suspend() override {}
-
- private:
-  std::stop_source stop_;
-};
 
 std::string line_of(const Finding& finding) {
   const char* const word = finding.verdict.kind == Verdict::Kind::passed   ? "ok"
@@ -89,13 +73,13 @@ class ConformanceCommand final : public Command {
   }
 
   int run(const CommandLine& /*line*/) override {
+    StopOnSignal stop;
     SignalWatcher watcher(false);  // before any thread: they inherit what it holds back
     auto options = chosen();
     if (!options) {
       print_failure(options.error());
       return kExitUsage;
     }
-    StopsTheKit stop;
     if (auto watched = watcher.start(stop, kGrace); !watched) {
       print_failure(watched.error());
       return 1;

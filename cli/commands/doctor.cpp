@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/doctor/check.hpp"
+#include "cli/exit_status.hpp"
 #include "cli/output.hpp"
 #include "cli/setting_overrides.hpp"
 #include "core/base/utf8.hpp"
@@ -39,7 +40,8 @@ class DoctorCommand final : public Command {
     return "  exechost doctor\n"
            "  exechost doctor bwrap\n"
            "\n"
-           "Exit status: 0 when nothing failed, else 1. Runs two small commands in the default sandbox.";
+           "Exit status: 0 when nothing failed, else 1; 128 + N interrupted by signal N. Runs two small commands in "
+           "the default sandbox.";
   }
   void add_options(CLI::App& app) override {
     app.add_option("BACKEND", backends_, "Backends that must be ready (default: the one the settings choose)");
@@ -65,7 +67,9 @@ class DoctorCommand final : public Command {
     add(doctor::kernel_checks());
     add(doctor::installation_checks());
     add(doctor::backend_checks(backends_, *request));
-    add(doctor::self_tests());
+    doctor::SelfTests tests = doctor::self_tests();
+    if (tests.interrupted_by != 0) return kExitSignalBase + tests.interrupted_by;
+    add(std::move(tests.checks));
     if (json_) print(as_json(all));
     return std::any_of(all.begin(), all.end(), [](const Check& check) { return check.verdict == Verdict::fail; }) ? 1
                                                                                                                   : 0;

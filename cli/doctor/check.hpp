@@ -26,6 +26,10 @@ std::vector<Check> kernel_checks();
 std::vector<Check> installation_checks();
 std::vector<Check> backend_checks(const std::vector<std::string>& only, const Request& request);
 // Runs two commands in the default sandbox, in a temporary folder of their own.
-std::vector<Check> self_tests();
+struct SelfTests {
+  std::vector<Check> checks;
+  int interrupted_by = 0;  // a signal that asked this program to end meanwhile; the folder is removed all the same
+};
+SelfTests self_tests();
 
 }  // namespace exechost::cli::doctor

@@ -8,14 +8,18 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stop_token>
 
 #include "cli/doctor/check.hpp"
+#include "cli/signal_watcher.hpp"
+#include "cli/stop_on_signal.hpp"
 #include "exechost/host.hpp"
 
 namespace exechost::cli::doctor {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kGrace{10};  // from a first signal to an end without clearing up
 constexpr const char* kCanaryText = "unchanged\n";
 
 // A folder of our own with a workspace and, beside it, a file the command must not change.
@@ -57,7 +61,7 @@ class Playground {
   std::string problem_;
 };
 
-ExecResult run(const Playground& playground, std::vector<std::string> argv) {
+ExecResult run(const Playground& playground, std::vector<std::string> argv, const std::stop_token& stop) {
   HostOptions options;
   options.keeper = KeeperPlacement::in_process;
   options.workspace = playground.workspace();
@@ -65,7 +69,7 @@ ExecResult run(const Playground& playground, std::vector<std::string> argv) {
   Request request;
   request.argv = std::move(argv);
   request.timeout = kPatience;
-  return host.run(request);
+  return host.run(request, stop);
 }
 
 std::string outcome(const ExecResult& result) {
@@ -74,9 +78,9 @@ std::string outcome(const ExecResult& result) {
                      result.signal_number, result.err.data);
 }
 
-Check runs_a_command(const Playground& playground) {
+Check runs_a_command(const Playground& playground, const std::stop_token& stop) {
   const std::string name = "a command runs";
-  const ExecResult result = run(playground, {"true"});
+  const ExecResult result = run(playground, {"true"}, stop);
   if (result.status == Status::exited && result.exit_code == 0) {
     return ok(name, fmt::format("in {} ({} ms)", result.backend, result.duration.count()));
   }
@@ -84,11 +88,11 @@ Check runs_a_command(const Playground& playground) {
 }
 
 // The command says when it got past its attempts, so that a command that never ran proves nothing.
-Check writes_nowhere_else(const Playground& playground) {
+Check writes_nowhere_else(const Playground& playground, const std::stop_token& stop) {
   const std::string name = "a write outside the workspace is refused";
   const std::string script =
       "echo changed > \"$1\"; echo changed >> /etc/exechost-doctor; echo inside > inside; echo tried";
-  const ExecResult result = run(playground, {"/bin/sh", "-c", script, "sh", playground.canary()});
+  const ExecResult result = run(playground, {"/bin/sh", "-c", script, "sh", playground.canary()}, stop);
   if (result.status != Status::exited || result.out.data != "tried\n")
     return fail(name, outcome(result), "see the check above");
   if (playground.canary_text() != kCanaryText || ::access("/etc/exechost-doctor", F_OK) == 0) {
@@ -103,15 +107,22 @@ Check writes_nowhere_else(const Playground& playground) {
 
 }  // namespace
 
-std::vector<Check> self_tests() {
+SelfTests self_tests() {
+  StopOnSignal stop;
+  SignalWatcher watcher(false);  // before any thread: they inherit what it holds back
   const Playground playground;
   if (!playground.problem().empty()) {
     return {
-        fail("self-test", "no temporary folder: " + playground.problem(), "set TMPDIR to a folder that is writable")};
+        {fail("self-test", "no temporary folder: " + playground.problem(), "set TMPDIR to a folder that is writable")}};
   }
-  std::vector<Check> checks{runs_a_command(playground)};
-  if (checks.front().verdict == Verdict::ok) checks.push_back(writes_nowhere_else(playground));
-  return checks;
+  if (const auto watched = watcher.start(stop, kGrace); !watched)
+    return {{fail("self-test", watched.error().message, watched.error().hint)}};
+  SelfTests tests;
+  tests.checks.push_back(runs_a_command(playground, stop.token()));
+  if (tests.checks.front().verdict == Verdict::ok)
+    tests.checks.push_back(writes_nowhere_else(playground, stop.token()));
+  tests.interrupted_by = watcher.stop();
+  return tests;
 }
 
 }  // namespace exechost::cli::doctor

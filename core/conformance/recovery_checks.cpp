@@ -124,8 +124,10 @@ Verdict host_death(Subject& subject) {
     const std::string beat = fmt::format("{}/beat-host-{}", subject.scratch().workspace(), shape.file_name());
     HostProcess host(subject, shape.script(beating(beat)) + "\nexec sleep 60");
     if (!host.started()) return Verdict::unchecked("the exechost program can't be started");
-    if (!becomes_true([&] { return is_beating(beat); }, 20s))
-      return Verdict::unchecked(fmt::format("the shape \"{}\" did not come to life", shape.name));
+    const auto stopped = [&] { return subject.options().stop.stop_requested(); };
+    const bool began = becomes_true([&] { return is_beating(beat) || stopped(); }, 20s);
+    if (stopped()) return Verdict::unchecked("the kit was stopped");
+    if (!began) return Verdict::unchecked(fmt::format("the shape \"{}\" did not come to life", shape.name));
     host.kill();
     if (!becomes_true([&] { return !beats_on(beat); }, 10s))
       return Verdict::failed(fmt::format("{}: a process lives on 10 s after the host was killed", shape.name));

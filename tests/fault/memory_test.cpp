@@ -10,7 +10,7 @@ namespace exechost::test {
 namespace {
 
 constexpr std::uint64_t kBytes = 100ull * 1024 * 1024;
-constexpr long kAllowedKib = 16 * 1024;
+constexpr long kAllowedKib = 16L * 1024;
 
 // proc(5): 5 sets the peak resident set size back to the present one.
 void reset_peak(pid_t pid) {

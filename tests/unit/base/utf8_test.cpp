@@ -37,9 +37,11 @@ TEST(Utf8, TerminalTextCantRewriteWhatIsAroundIt) {
   EXPECT_EQ(escape_for_terminal("a\nb\tc"), "a\\nb\\tc");
   EXPECT_EQ(escape_for_terminal("\x1B[2J"), "\\u{1b}[2J");
   EXPECT_EQ(escape_for_terminal("\r"), "\\u{d}");
-  EXPECT_EQ(escape_for_terminal("\xC2\x9B"), "\\u{9b}");        // C1: CSI in one character
+  EXPECT_EQ(escape_for_terminal("\xC2\x9B"), "\\u{9b}");  // C1: CSI in one character
+  // NOLINTBEGIN(misc-misleading-bidirectional): they have to mislead
   EXPECT_EQ(escape_for_terminal("\xE2\x80\xAE"), "\\u{202e}");  // right-to-left override
   EXPECT_EQ(escape_for_terminal("\xE2\x81\xA6"), "\\u{2066}");  // isolate
+  // NOLINTEND(misc-misleading-bidirectional)
   EXPECT_EQ(escape_for_terminal("\xEF\xBB\xBF"), "\\u{feff}");
   EXPECT_EQ(escape_for_terminal("\xFF"), "\\xff");
   EXPECT_EQ(escape_for_terminal("\0"sv), "\\u{0}");

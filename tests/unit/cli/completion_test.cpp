@@ -50,13 +50,14 @@ class Completion : public testing::Test {
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ + "/" + name) << text; }
 
   static bool has(const std::string& program) {
+    // NOLINTNEXTLINE(cert-env33-c): a shell is what is asked
     return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
   }
 
   // Output lines of a shell; a failing shell fails the test.
   Words lines_of(const std::string& command) const {
     const std::string whole = "cd '" + folder_ + "' && PATH='" + folder_ + "':$PATH HOME='" + folder_ + "' " + command;
-    FILE* pipe = ::popen(whole.c_str(), "r");
+    FILE* pipe = ::popen(whole.c_str(), "r");  // NOLINT(cert-env33-c): a shell is what is tested
     EXPECT_NE(pipe, nullptr);
     std::string output;
     std::array<char, 4096> buffer{};

@@ -56,6 +56,7 @@ TEST(QuestionText, NothingInItRewritesTheTerminal) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("\r")));
   EXPECT_THAT(text, Not(HasSubstr("\x07")));
+  // NOLINTNEXTLINE(misc-misleading-bidirectional): it has to mislead
   EXPECT_THAT(text, Not(HasSubstr("\xE2\x80\xAE")));
   EXPECT_THAT(text, HasSubstr("rm -rf x\\u{1b}[2K\\u{d}ls \\u{202e}dnuora\\n  because    all is well\\u{7}"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6);  // its own lines, and no others
@@ -216,7 +217,7 @@ TEST_F(AtATerminal, OneWithdrawnAfterItsDeadlineHasTimedOut) {
 
 TEST_F(AtATerminal, ATerminalThatGoesAwayIsNoRoute) {
   start([] {
-    ::signal(SIGHUP, SIG_IGN);
+    static_cast<void>(::signal(SIGHUP, SIG_IGN));
     return ask();
   });
   ASSERT_TRUE(read_until("[y/N] ")) << shown_;

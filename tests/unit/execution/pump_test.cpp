@@ -23,7 +23,7 @@ using test::on_reactor;
 
 class PumpTest : public ::testing::Test {
  protected:
-  void SetUp() override { options.cap_bytes = 1024 * 1024; }
+  void SetUp() override { options.cap_bytes = 1024UL * 1024; }
 
   // Starts a pump; returns the command's end of its pipe.
   UniqueFd start() {
@@ -74,7 +74,7 @@ class PumpTest : public ::testing::Test {
 
 TEST_F(PumpTest, BytesAreExact) {
   const std::string bytes = noise(3'000'001);
-  options.cap_bytes = 8 * 1024 * 1024;
+  options.cap_bytes = 8UL * 1024 * 1024;
   UniqueFd end = start();
   test::write_all(end.get(), bytes);
   end.reset();
@@ -183,7 +183,7 @@ TEST_F(PumpTest, AReaderThatGoesAwayDoesNotStopTheCount) {
 }
 
 TEST_F(PumpTest, OrTheCommandLosesItsReaderToo) {
-  std::signal(SIGPIPE, SIG_IGN);
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   auto gone = make_pipe();
   options.sink = sink(gone.write.get());
   options.ends_with_reader = true;

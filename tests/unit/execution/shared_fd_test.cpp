@@ -19,7 +19,7 @@ int flags_of(int fd) { return ::fcntl(fd, F_GETFL); }
 
 // Writes until the target takes no more; the number of bytes it took.
 std::size_t fill(SharedFd& target) {
-  const std::string chunk(64 * 1024, 'x');
+  const std::string chunk(64UL * 1024, 'x');
   std::size_t total = 0;
   for (;;) {
     const ssize_t count = target.write_some(chunk);
@@ -96,7 +96,7 @@ TEST_F(SharedFdTest, AnotherUsersPipeIsWrittenWithoutBlocking) {
     boost::asio::io_context context;
     auto sink = SharedFd::open(context, pipe.write.get(), SharedFd::Use::write);
     if (!sink) ::_exit(2);
-    const std::string chunk(64 * 1024, 'x');
+    const std::string chunk(64UL * 1024, 'x');
     std::size_t filled = 0;
     ssize_t largest = 0;
     for (ssize_t count = 0; (count = (*sink)->write_some(chunk)) > 0;) {

@@ -83,7 +83,7 @@ TEST(Spill, AFullDiskIsAnErrorNotASignal) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
+    static_cast<void>(::signal(SIGXFSZ, SIG_IGN));
     const rlimit limit{4096, 4096};
     ::setrlimit(RLIMIT_FSIZE, &limit);
     auto file = SpillFile::create(scratch.path(), "stdout");

@@ -116,7 +116,7 @@ RunHarness::RunHarness()
   plan->argv = {"command"};
   plan->cwd = "/";
   plan->guest = plan::GuestEntry::control_fd;
-  spec.streams.cap_bytes = 1024 * 1024;
+  spec.streams.cap_bytes = 1024UL * 1024;
 }
 
 RunHarness::~RunHarness() {

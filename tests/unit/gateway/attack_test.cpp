@@ -176,8 +176,8 @@ TEST(GatewayAttack, DotsInAFolderThatMovesDoNotLeaveTheWorkspace) {
   const Gateway gateway = scene.open();
   std::jthread mover([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      ::rename(scene.in("a/b/c/deep").c_str(), scene.in("deep").c_str());
-      ::rename(scene.in("deep").c_str(), scene.in("a/b/c/deep").c_str());
+      static_cast<void>(::rename(scene.in("a/b/c/deep").c_str(), scene.in("deep").c_str()));
+      static_cast<void>(::rename(scene.in("deep").c_str(), scene.in("a/b/c/deep").c_str()));
     }
   });
   for (int i = 0; i < 10'000; ++i) {

@@ -193,7 +193,7 @@ class DeepTree {
     const std::string spare = top_ + "/spare";
     while (::rename((first + "/d").c_str(), spare.c_str()) == 0) {
       ::rmdir(first.c_str());
-      ::rename(spare.c_str(), first.c_str());
+      static_cast<void>(::rename(spare.c_str(), first.c_str()));
     }
   }
   DeepTree(const DeepTree&) = delete;

@@ -44,7 +44,7 @@ TEST(GatewayWrite, MakesAndReplacesFiles) {
   scene.folder("d");
   const Gateway gateway = scene.open();
   const Umask mask(027);
-  std::string bytes("line\n\0\xff more", 12);
+  std::string bytes("line\n\0\xff more\0", 13);
 
   ASSERT_THAT(gateway.write_file("d/new", bytes), Succeeds());
   EXPECT_EQ(scene.content("d/new"), bytes);

@@ -68,6 +68,6 @@ int main(int argc, char** argv) {
   const std::string stray =
       first_line_of(reactor, *client, environment, true, "setsid sleep 1000 & echo $!; exec sleep 1000");
   std::printf("%s %s\n", plain.c_str(), stray.c_str());
-  std::fflush(stdout);
+  static_cast<void>(std::fflush(stdout));
   while (true) ::pause();
 }

@@ -207,6 +207,7 @@ TEST(ShellLine, IsExactAndSafeOnATerminal) {
       {{"echo", "gr\xC3\xBC\xC3\x9F"}, "echo 'gr\xC3\xBC\xC3\x9F'"},
       {{"echo", "a\nb\tc"}, R"(echo $'a\nb\tc')"},
       {{"echo", "\x1b[2K'\\"}, R"(echo $'\x1b[2K\'\\')"},
+      // NOLINTNEXTLINE(misc-misleading-bidirectional): it has to mislead
       {{"echo", "\xE2\x80\xAEx"}, R"(echo $'\xe2\x80\xaex')"},
       {{"echo", "\xff"}, R"(echo $'\xff')"},
   };

@@ -466,14 +466,14 @@ TEST(Shown, NoSecretIsInJsonOrTextOrTheOpenDocument) {
 
 TEST(Shown, TextCanNotRewriteATerminal) {
   Planned planned;
-  planned.request.argv = {"printf", "\x1b[2J\xe2\x80\xae"};
+  planned.request.argv = {"printf", "\x1b[2J\xe2\x80\xae"};  // NOLINT(misc-misleading-bidirectional): it has to mislead
   planned.machine.folder("/home/u/ws/\x1b[31m");
   planned.request.cwd = "\x1b[31m";
   const auto plan = planned.plan();
   ASSERT_TRUE(plan) << plan.error().message;
   const std::string text = to_text(*plan);
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
-  EXPECT_THAT(text, Not(HasSubstr("\xe2\x80\xae")));
+  EXPECT_THAT(text, Not(HasSubstr("\xe2\x80\xae")));  // NOLINT(misc-misleading-bidirectional): it has to mislead
 }
 
 TEST(OpenDocument, CarriesWhatABackendNeeds) {

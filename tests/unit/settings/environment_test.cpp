@@ -30,7 +30,7 @@ const std::vector<const char*> kBadSwitches{"2", "y", "enable", "true ", "-1", "
 const std::vector<std::pair<const char*, json>> kSwitches{{"1", true},   {"true", true}, {"YES", true},
                                                           {"on", true},  {"0", false},   {"False", false},
                                                           {"no", false}, {"OFF", false}};
-constexpr std::int64_t kMi = 1024 * 1024;
+constexpr std::int64_t kMi = 1024L * 1024;
 
 const Row kRows[] = {
     {"",

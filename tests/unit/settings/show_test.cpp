@@ -14,7 +14,7 @@ Settings sample() {
   return resolved({.user = {{"resources", {{"memory", "512m"}, {"timeout", "90s"}}},
                             {"environment", {{"set", {{"TOKEN", "hunter2"}}}}}},
                    .environment = {{"TERMINAL_SESSION", "s"}},
-                   .request = {{"image", "a\xE2\x80\xAE"}},
+                   .request = {{"image", "a\xE2\x80\xAE"}},  // NOLINT(misc-misleading-bidirectional): it has to mislead
                    .request_sources = {{"/image", "--image"}}});
 }
 

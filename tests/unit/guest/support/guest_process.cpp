@@ -53,7 +53,7 @@ void read_into(UniqueFd& fd, std::string& text) {
 GuestProcess::GuestProcess(const StagedPrograms& programs, const SpecWriter& spec, GuestOptions options)
     : pending_input_(options.input), keep_input_open_(options.keep_input_open) {
   // Also what many a launcher does; the guest has to undo it for the command.
-  ::signal(SIGPIPE, SIG_IGN);
+  static_cast<void>(::signal(SIGPIPE, SIG_IGN));
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
     throw std::system_error(errno, std::generic_category(), "socketpair");

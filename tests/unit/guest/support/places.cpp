@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ constexpr int kNotPossible = 120;
 
 void must(bool done, const char* what) {
   if (done) return;
-  std::fprintf(stderr, "place: %s: %s\n", what, std::strerror(errno));
+  static_cast<void>(std::fprintf(stderr, "place: %s: %s\n", what, std::strerror(errno)));
   ::_exit(kNotPossible);
 }
 
@@ -50,8 +51,8 @@ void become_ordinary_user() {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFSIGNALED(status)) {
-    ::signal(WTERMSIG(status), SIG_DFL);
-    ::raise(WTERMSIG(status));
+    static_cast<void>(::signal(WTERMSIG(status), SIG_DFL));
+    static_cast<void>(::raise(WTERMSIG(status)));
   }
   ::_exit(WEXITSTATUS(status));
 }
@@ -113,6 +114,8 @@ StagedPrograms::~StagedPrograms() {
   fs::remove_all(folder_, ignored);
 }
 
+pid_t plain_fork() { return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr)); }
+
 void enter(const Place& place) {
   must(::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0, "pdeathsig");
   if (!place.root && ::geteuid() == 0) become_ordinary_user();
@@ -122,7 +125,7 @@ void enter(const Place& place) {
 std::string why_not(const Place& place) {
   if (place.root && ::geteuid() != 0) return "needs root";
   if (!place.init) return {};
-  const pid_t child = ::fork();
+  const pid_t child = plain_fork();
   if (child == 0) {
     enter(place);
     ::_exit(0);

@@ -39,6 +39,10 @@ class StagedPrograms {
   std::string folder_;
 };
 
+// fork(2) past the thread sanitizer, which starts a thread of its own in a child: a process with two threads can't
+// make a user namespace.
+pid_t plain_fork();
+
 // Turns the calling process (a fresh child) into the place and returns in the process that is to
 // become the guest; a process between is left behind that ends with the guest's status. Ends the
 // process with 120 and a line on standard error when something is not possible.

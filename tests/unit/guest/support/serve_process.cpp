@@ -41,7 +41,7 @@ namespace {
 }  // namespace
 
 pid_t launch_guest(const Launch& launch) {
-  const pid_t pid = ::fork();
+  const pid_t pid = plain_fork();
   if (pid == 0) become_guest(launch);
   return pid;
 }
