@@ -242,8 +242,10 @@ class Negotiation {
     }
     // A run of its own is a session of its own, which ends with it.
     result_.persistent = wanted && enforced(found) && !input_.single_run;
+    const bool refused = wanted && !enforced(found);
     report("session.persistent", wanted && enforced(found),
-           result_.persistent ? found : Capability{Grade::emulated, std::string(kEndsWithCommand), ""});
+           result_.persistent || refused ? found : Capability{Grade::emulated, std::string(kEndsWithCommand), ""});
+    if (!name.empty()) report("session.name", result_.persistent ? json(name) : json(nullptr), found);
     const Capability lifetime = result_.persistent ? Capability{Grade::emulated, std::string(kKeptByHost), ""}
                                                    : Capability{Grade::emulated, std::string(kEndsWithCommand), ""};
     for (const char* span : {"session.idle_timeout", "session.max_lifetime"})

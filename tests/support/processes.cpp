@@ -39,14 +39,14 @@ bool read_process(pid_t pid, ProcessInfo& info) {
   return static_cast<bool>(rest);
 }
 
-void wait_until_ended(pid_t pid, std::chrono::milliseconds patience) {
-  const UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (!fd) return;
-  pollfd poll_fd{fd.get(), POLLIN, 0};
-  poll(&poll_fd, 1, static_cast<int>(patience.count()));
-}
-
 }  // namespace
+
+bool wait_until_ended(pid_t pid, std::chrono::milliseconds patience) {
+  const UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!fd) return true;
+  pollfd poll_fd{fd.get(), POLLIN, 0};
+  return poll(&poll_fd, 1, static_cast<int>(patience.count())) == 1;
+}
 
 void become_subreaper() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 

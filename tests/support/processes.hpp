@@ -26,6 +26,9 @@ void become_subreaper();
 std::vector<ProcessInfo> all_processes();
 std::vector<ProcessInfo> descendants_of(pid_t ancestor);
 
+// Waits for the end of any process; false when it still runs after `patience`.
+bool wait_until_ended(pid_t pid, std::chrono::milliseconds patience);
+
 // Children of this process that are not in `known` and still run; ended ones are reaped. Waits
 // until there are none, at most `patience`.
 std::vector<ProcessInfo> remaining_children(const std::set<pid_t>& known, std::chrono::milliseconds patience);

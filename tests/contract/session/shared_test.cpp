@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 #include <future>
 #include <set>
-#include <thread>
 
 #include "tests/support/library_host.hpp"
+#include "tests/support/processes.hpp"
+#include "tests/support/witness.hpp"
 
 namespace exechost::test {
 namespace {
@@ -93,19 +93,18 @@ TEST_P(Shared, ManyAtOnceInOneEnvironment) {
 
 TEST_P(Shared, ATimeoutEndsOneTreeAndLeavesTheEnvironment) {
   const auto host = make_host();
-  auto neighbour = host->start(shell_request("echo up; sleep 4; exit 9"));
+  const Barrier barrier(scene_->workspace() + "/barrier");
+  auto neighbour = host->start(shell_request("echo up; " + barrier.wait() + "exit 9"));
   ASSERT_TRUE(neighbour);
-  const std::string beat = scene_->workspace() + "/beat";
-  Request slow = shell_request("(setsid sh -c 'while :; do echo >> " + beat + "; sleep 0.02; done' &) ; trap '' TERM; sleep 100");
+  const Witness witness(scene_->workspace() + "/witness");
+  Request slow = shell_request(witness.hold() + "(setsid sleep 100 &); trap '' TERM; sleep 100");
   slow.timeout = 700ms;
   slow.settings_json = R"({"resources": {"kill_grace": "100ms"}})";
   const ExecResult timed_out = host->run(slow);
   EXPECT_EQ(timed_out.status, Status::timed_out) << timed_out.to_json();
-  const auto size = [&beat] { return std::filesystem::file_size(beat); };
-  const auto before = size();
-  EXPECT_GT(before, 0u);
-  std::this_thread::sleep_for(300ms);  // it would write every 20 ms
-  EXPECT_EQ(size(), before);
+  EXPECT_TRUE(witness.wait_held());
+  EXPECT_TRUE(witness.let_go());
+  barrier.open();
   const ExecResult& other = neighbour->wait();
   EXPECT_EQ(other.exit_code, 9) << other.to_json();
   EXPECT_EQ(other.environment_id, timed_out.environment_id);
@@ -117,16 +116,15 @@ TEST_P(Shared, ACommandThatKillsItsSupervisorIsGone) {
   const auto host = make_host();
   auto neighbour = host->start(shell_request("echo up; sleep 2; exit 9"));
   ASSERT_TRUE(neighbour);
-  const std::string beat = scene_->workspace() + "/beat";
-  const ExecResult killer = host->run(
-      shell_request("(setsid sh -c 'while :; do echo >> " + beat + "; sleep 0.02; done' &); sleep 0.3; kill -9 $PPID; sleep 10"));
+  const Witness witness(scene_->workspace() + "/witness");
+  const ExecResult killer =
+      host->run(shell_request(witness.hold() + "(setsid sleep 100 &); kill -9 $PPID; sleep 10"));
   EXPECT_EQ(killer.status, Status::failed) << killer.to_json();
   ASSERT_TRUE(killer.failure);
   EXPECT_EQ(killer.failure->kind, FailureKind::environment_lost);
   EXPECT_EQ(killer.started, Started::yes);
-  const auto before = std::filesystem::file_size(beat);
-  std::this_thread::sleep_for(300ms);
-  EXPECT_EQ(std::filesystem::file_size(beat), before);
+  EXPECT_TRUE(witness.wait_held());
+  EXPECT_TRUE(witness.let_go());
 }
 
 TEST_P(Shared, AnotherPlaceIsAnotherEnvironment) {
@@ -161,8 +159,7 @@ TEST_P(Shared, AnIdleEnvironmentIsRemoved) {
   request.settings_json = R"({"session": {"idle_timeout": "300ms"}})";
   const ExecResult first = host->run(request);
   ASSERT_EQ(first.exit_code, 0) << first.to_json();
-  EXPECT_EQ(serving_guests().size(), 1u);
-  for (int i = 0; i < 500 && !serving_guests().empty(); ++i) std::this_thread::sleep_for(10ms);
+  for (const pid_t guest : serving_guests()) EXPECT_TRUE(wait_until_ended(guest, 20s));
   EXPECT_THAT(serving_guests(), IsEmpty());
   request.shell = "ls /tmp; sleep 1";  // longer than it may be idle
   const ExecResult second = host->run(request);
@@ -178,7 +175,7 @@ TEST_P(Shared, OneThatVanishedBetweenRunsIsMadeAgainOnce) {
   const auto guests = serving_guests();
   ASSERT_EQ(guests.size(), 1u);
   ASSERT_EQ(::kill(guests.front(), SIGKILL), 0);
-  for (int i = 0; i < 500 && !serving_guests().empty(); ++i) std::this_thread::sleep_for(10ms);
+  ASSERT_TRUE(wait_until_ended(guests.front(), 20s));
   const ExecResult second = host->run(shell_request("ls /tmp; echo ran"));
   EXPECT_EQ(second.out.data, "ran\n") << second.to_json();
   EXPECT_TRUE(second.environment_recreated);
@@ -191,18 +188,19 @@ TEST_P(Shared, OneThatVanishedBetweenRunsIsMadeAgainOnce) {
 TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
   const auto host = make_host();
   ASSERT_EQ(host->run(shell_request("true")).exit_code, 0);
+  const Witness witness(scene_->workspace() + "/witness");
   std::vector<Execution> running;
   for (int i = 0; i < 3; ++i) {
-    auto started = host->start(shell_request("echo ran >> " + scene_->workspace() + "/ran; sleep 100"));
+    auto started =
+        host->start(shell_request("echo ran >> " + scene_->workspace() + "/ran; " + witness.hold() + "sleep 100"));
     ASSERT_TRUE(started);
     running.push_back(std::move(*started));
   }
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(witness.wait_held());
   const auto lines = [&] {
-    if (!std::filesystem::exists(scene_->workspace() + "/ran")) return std::ptrdiff_t{0};
     const std::string text = read_file(scene_->workspace() + "/ran");
     return std::count(text.begin(), text.end(), '\n');
   };
-  for (int i = 0; i < 1000 && lines() < 3; ++i) std::this_thread::sleep_for(10ms);
   const auto guests = serving_guests();
   ASSERT_EQ(guests.size(), 1u);
   ASSERT_EQ(::kill(guests.front(), SIGKILL), 0);
@@ -212,6 +210,7 @@ TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
     EXPECT_EQ(result.failure->kind, FailureKind::environment_lost) << result.to_json();
     EXPECT_EQ(result.started, Started::yes);
   }
+  EXPECT_TRUE(witness.let_go());
   EXPECT_EQ(lines(), 3);
   EXPECT_EQ(host->run(shell_request("echo on")).out.data, "on\n");
 }
