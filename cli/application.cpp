@@ -72,6 +72,8 @@ Application::Application() : parser_(kDescription, "exechost") {
   add(make_doctor_command());
   add(make_settings_command());
   add(make_approvals_command());
+  add(make_ps_command());
+  add(make_stop_command());
   add(make_plugin_command());
   add(make_schema_command());
   add(make_conformance_command());

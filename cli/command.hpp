@@ -43,6 +43,8 @@ std::unique_ptr<Command> make_backends_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_settings_command();
 std::unique_ptr<Command> make_approvals_command();
+std::unique_ptr<Command> make_ps_command();
+std::unique_ptr<Command> make_stop_command();
 std::unique_ptr<Command> make_plugin_command();
 std::unique_ptr<Command> make_schema_command();
 std::unique_ptr<Command> make_conformance_command();

@@ -141,6 +141,8 @@ void RequestOptions::add_command_options(CLI::App& app) {
   add_values(app, "--shell", shell_, "Run this script by /bin/sh -c instead of a command after --")
       ->type_name("SCRIPT")
       ->group("Command");
+  app.add_flag("--recreate", recreate_, "Open the session anew when it was opened for another place; ends what runs in it")
+      ->group("Command");
   app.add_flag("-t,--tty", tty_, "Give the command a terminal of its own")->group("Command");
 }
 
@@ -231,6 +233,7 @@ Result<Request> RequestOptions::to_request(const CommandLine& line) const {
   if (!overrides->values().empty()) request.settings_json = overrides->values().dump();
   request.settings_origins = overrides->sources();
   request.tty = tty_;
+  request.recreate_session = recreate_;
   return request;
 }
 

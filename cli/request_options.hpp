@@ -55,6 +55,7 @@ class RequestOptions {
   bool strict_ = false;
   bool spill_ = false;
   bool tty_ = false;
+  bool recreate_ = false;
 };
 
 }  // namespace exechost::cli

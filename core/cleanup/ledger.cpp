@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/cleanup/own_folder.hpp"
+
 namespace exechost::cleanup {
 namespace {
 
@@ -21,7 +23,7 @@ using nlohmann::json;
 constexpr int kSchema = 1;
 constexpr std::size_t kMaxEntryBytes = 64UL * 1024;
 constexpr std::string_view kSuffix = ".json";
-constexpr const char* kOwnFolderHint = "remove it, or set XDG_RUNTIME_DIR to a folder of your own";
+constexpr const char* kWhat = "the ledger's folder";
 
 Failure problem(std::string message, int error_number, std::string step, std::string hint = {}) {
   if (error_number != 0) message += fmt::format(": {}", std::strerror(error_number));
@@ -33,78 +35,6 @@ Failure problem(std::string message, int error_number, std::string step, std::st
   failure.error_number = error_number;
   failure.step = std::move(step);
   return failure;
-}
-
-// A folder of this user that is no link; made when it isn't there.
-Result<UniqueFd> enter_or_make(int parent, const std::string& name, const std::string& path) {
-  if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) {
-    const int error = errno;
-    // A read-only file system says EROFS for what is there.
-    if (::faccessat(parent, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-      return unexpected(problem(fmt::format("the folder \"{}\" can't be made", path), error, "mkdir"));
-  }
-  UniqueFd folder(::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat status {};
-  if (!folder || ::fstat(folder.get(), &status) != 0) {
-    const int error = errno;
-    const bool is_other = error == ENOTDIR || error == ELOOP;
-    return unexpected(
-        problem(is_other ? fmt::format("\"{}\" is a link or a file, not a folder of user {}", path, ::geteuid())
-                         : fmt::format("the folder \"{}\" can't be opened", path),
-                is_other ? 0 : error, "open", kOwnFolderHint));
-  }
-  if (status.st_uid != ::geteuid()) {
-    return unexpected(
-        problem(fmt::format("the folder \"{}\" belongs to user {}, not to user {}", path, status.st_uid, ::geteuid()),
-                0, "owner", kOwnFolderHint));
-  }
-  return folder;
-}
-
-// Makes the ledger's folder and the one above it, ExecHost's own. What that lies in is somebody
-// else's to make: a login's runtime folder, /run, /tmp.
-Result<void> make_folders(const std::string& folder) {
-  const std::filesystem::path ledger = std::filesystem::path(folder).lexically_normal();
-  const std::filesystem::path own = ledger.parent_path();
-  const UniqueFd place(::open(own.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!place) {
-    return unexpected(problem(fmt::format("the folder \"{}\" can't be opened", own.parent_path().string()), errno,
-                              "open", "set XDG_RUNTIME_DIR to a folder of your own"));
-  }
-  const auto above = enter_or_make(place.get(), own.filename().string(), own.string());
-  if (!above) return unexpected(above.error());
-  const auto made = enter_or_make(above->get(), ledger.filename().string(), ledger.string());
-  if (!made) return unexpected(made.error());
-  return {};
-}
-
-// Whoever can write to the folder or to the one above it could replace entries.
-Result<UniqueFd> open_checked(const std::string& folder) {
-  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd) return unexpected(problem(fmt::format("the ledger's folder \"{}\" can't be opened", folder), errno, "open"));
-  struct stat own {};
-  struct stat above {};
-  if (::fstat(fd.get(), &own) != 0 || ::fstatat(fd.get(), "..", &above, 0) != 0) {
-    return unexpected(problem(fmt::format("the ledger's folder \"{}\" can't be examined", folder), errno, "stat"));
-  }
-  if (own.st_uid != ::geteuid()) {
-    return unexpected(problem(
-        fmt::format("the ledger's folder \"{}\" belongs to user {}, not to user {}", folder, own.st_uid, ::geteuid()),
-        0, "owner", kOwnFolderHint));
-  }
-  if ((own.st_mode & 077U) != 0) {
-    return unexpected(problem(
-        fmt::format("the ledger's folder \"{}\" has mode {:04o}; it must be 0700", folder, own.st_mode & 07777U), 0,
-        "mode", fmt::format("chmod 0700 '{}'", folder)));
-  }
-  const bool ours = above.st_uid == ::geteuid() || above.st_uid == 0;
-  const bool open_to_others = (above.st_mode & 022U) != 0 && (above.st_mode & S_ISVTX) == 0;
-  if (!ours || open_to_others) {
-    return unexpected(problem(fmt::format("the folder above \"{}\" (user {}, mode {:04o}) lets others replace it",
-                                          folder, above.st_uid, above.st_mode & 07777U),
-                              0, "parent", "set XDG_RUNTIME_DIR to a folder of your own"));
-  }
-  return fd;
 }
 
 flock whole_file(short type) {
@@ -179,11 +109,7 @@ Result<void> LedgerEntry::remove() {
 Ledger::Ledger(std::string folder) : folder_(std::move(folder)), here_(current_identity()) {}
 
 Result<Ledger> Ledger::open(const std::string& folder) {
-  if (folder.empty() || folder.front() != '/') {
-    return unexpected(problem(fmt::format("the ledger's folder \"{}\" is not an absolute path", folder), 0, "path"));
-  }
-  if (auto made = make_folders(folder); !made) return unexpected(made.error());
-  if (auto checked = open_checked(folder); !checked) return unexpected(checked.error());
+  if (auto opened = make_own_folder(folder, kWhat); !opened) return unexpected(opened.error());
   return Ledger(folder);
 }
 
@@ -191,7 +117,7 @@ Result<LedgerEntry> Ledger::add(const LedgerRecord& record) {
   if (!is_id(record.id)) {
     return unexpected(problem(fmt::format("the ledger id \"{}\" is not 32 lower-case hex digits", record.id), 0, "id"));
   }
-  auto folder = open_checked(folder_);
+  auto folder = open_own_folder(folder_, kWhat);
   if (!folder) return unexpected(folder.error());
   const std::string text = text_of(record, here_);
   if (text.size() > kMaxEntryBytes) {
@@ -220,7 +146,7 @@ Result<LedgerEntry> Ledger::add(const LedgerRecord& record) {
 
 std::vector<std::string> Ledger::orphans() const {
   std::vector<std::string> found;
-  auto folder = open_checked(folder_);
+  auto folder = open_own_folder(folder_, kWhat);
   if (!folder) return found;
   const int folder_fd = folder->release();
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(folder_fd), ::closedir);

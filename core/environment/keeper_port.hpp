@@ -26,6 +26,7 @@ class KeeperPort {
   virtual Ticket close(const keeper::CloseRequest& request, ReplyHandler handler) = 0;
   virtual Ticket list(const keeper::ListRequest& request, ReplyHandler handler) = 0;
   virtual Ticket reap(const keeper::ReapRequest& request, ReplyHandler handler) = 0;
+  virtual Ticket sessions(const keeper::SessionsRequest& request, ReplyHandler handler) = 0;
   virtual void cancel(Ticket request) = 0;
   virtual void signal(Ticket execution, int number) = 0;
 };

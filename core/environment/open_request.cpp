@@ -45,6 +45,8 @@ Acquired acquired_from(keeper::Reply reply, const std::string& backend) {
     return acquired;
   }
   acquired.lease.environment = number->get<std::uint64_t>();
+  const auto reused = body.find("reused");
+  acquired.lease.reused = reused != body.end() && reused->is_boolean() && reused->get<bool>();
   const auto id = body.find("id");
   if (id != body.end() && id->is_string()) acquired.lease.id = id->get<std::string>();
   return acquired;

@@ -9,26 +9,16 @@
 
 #include "core/base/clock.hpp"
 #include "core/environment/open_request.hpp"
+#include "core/environment/session_place.hpp"
 #include "core/plan/plan.hpp"
 
 namespace exechost::environment {
 namespace {
 
-using nlohmann::json;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMostIdle = 8;
 constexpr auto kCloseTime = std::chrono::seconds(10);
-
-json confinement_of(const plan::Confinement& confinement) {
-  json rules = json::array();
-  for (const auto& rule : confinement.landlock_rules) rules.push_back({json::binary({rule.path.begin(), rule.path.end()}), rule.writable});
-  json checks = json::array();
-  for (const auto& check : confinement.view_checks) {
-    checks.push_back({json::binary({check.path.begin(), check.path.end()}), check.device, check.inode, check.same});
-  }
-  return {confinement.none, confinement.seccomp_profile, confinement.landlock, std::move(rules), std::move(checks)};
-}
 
 Acquired keeper_gone() {
   Acquired acquired;
@@ -242,16 +232,6 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
 };
 
 }  // namespace
-
-std::string place_of(const EnvironmentRequest& request) {
-  plan::OpenIdentity nobody;
-  nobody.guest_path = request.guest_path;
-  const plan::Plan& plan = *request.plan;
-  const std::vector<std::uint8_t> bytes = json::to_cbor(
-      json{plan.session, plan.tier, request.plugin.id, request.plugin.library, request.plugin.settings,
-           plan::open_document(plan, nobody), confinement_of(plan.confinement)});
-  return {bytes.begin(), bytes.end()};
-}
 
 std::shared_ptr<EnvironmentSource> make_shared_environments(Reactor& reactor,
                                                             const std::shared_ptr<KeeperPort>& keeper) {

@@ -18,7 +18,4 @@ namespace exechost::environment {
 std::shared_ptr<EnvironmentSource> make_shared_environments(Reactor& reactor,
                                                             const std::shared_ptr<KeeperPort>& keeper);
 
-// What two plans have in common when they can share an environment. Not shown to anyone.
-std::string place_of(const EnvironmentRequest& request);
-
 }  // namespace exechost::environment

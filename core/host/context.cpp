@@ -59,6 +59,7 @@ Context make_context(const HostOptions& options) {
     context.process_cwd_inode = status.st_ino;
   }
   context.single_run = options.single_run;
+  context.session_owner = options.session_owner;
   context.workspace = options.workspace;
   context.system_dir = options.system_config_dir.empty() ? "/etc/exechost" : options.system_config_dir;
   context.user_dir = options.user_config_dir.empty() ? xdg_folder(context.environment, "XDG_CONFIG_HOME", "/.config")

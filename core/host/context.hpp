@@ -18,6 +18,7 @@ struct Context {
   KeeperPlacement placement = KeeperPlacement::child;
   std::map<std::string, std::string> environment;
   bool single_run = false;
+  std::string session_owner;
   std::string process_cwd;  // when it was made
   // And what it is: the folder can be moved, and its path can lead elsewhere later. 0: not known.
   std::uint64_t process_cwd_device = 0;
@@ -31,6 +32,7 @@ struct Context {
   Result<Installation> installation;
 
   std::string spill_dir() const { return state_dir + "/output"; }
+  std::string keepers_dir() const { return runtime_dir + "/keepers"; }
   std::string ledger_dir() const { return runtime_dir + "/ledger"; }
   // ExecHost's own files that stay readable, and those that don't.
   std::vector<std::string> own_paths() const;

@@ -14,8 +14,10 @@
 #include "core/host/backends_report.hpp"
 #include "core/host/host_core.hpp"
 #include "core/host/request_run.hpp"
+#include "core/host/session_calls.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/report.hpp"
+#include "exechost/session.hpp"
 
 namespace exechost {
 namespace {
@@ -73,6 +75,12 @@ struct ExecHost::Impl {
     return core.planner().prepare(request);
   }
 
+  Result<host::SessionCalls> session_calls() {
+    if (core.on_reactor_thread()) return unexpected(on_reactor_failure());
+    if (auto ready = core.ready(); !ready) return unexpected(ready.error());
+    return host::SessionCalls(core.reactor(), core.context().keepers_dir());
+  }
+
   Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared) {
     auto plan =
         plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
@@ -118,7 +126,8 @@ struct ExecHost::Impl {
     if (!streams) return unexpected(streams.error());
     host::RequestContext context;
     if (plan->tier != "gateway") {
-      auto port = core.keeper(host::plugin_choice(*prepared->settings, plan->backend, plan->backend_library));
+      auto port = core.keeper(host::plugin_choice(*prepared->settings, plan->backend, plan->backend_library),
+                              plan->has_named_session());
       // One that is held back for its plugin's crashes is for the fallback to deal with.
       if (!port && port.error().backend.empty()) return unexpected(port.error());
       context.keeper = std::move(port);
@@ -128,10 +137,11 @@ struct ExecHost::Impl {
     context.request = request;
     context.prepared = std::move(*prepared);
     context.plan = std::move(*plan);
-    context.keeper_for = [this](const keeper::PluginChoice& plugin) { return core.keeper(plugin); };
+    context.keeper_for = [this](const keeper::PluginChoice& plugin, bool named) { return core.keeper(plugin, named); };
     context.workers = &core.workers();
     context.environments = &core.session_environments();
     context.single_run = core.context().single_run;
+    context.session_owner = core.context().session_owner;
     context.guest_program = core.context().installation->guest_program;
     context.spill_dir = core.context().spill_dir();
     context.streams = std::move(*streams);
@@ -210,6 +220,36 @@ Result<std::string> ExecHost::explain_text(const Request& request) {
   if (!explained) return unexpected(explained.error());
   return plan::to_text(explained->plan) + host::admission_text(explained->decision);
 }
+
+Session ExecHost::session(std::string name) { return {*this, std::move(name)}; }
+
+Result<std::string> ExecHost::sessions_json() {
+  auto calls = impl_->session_calls();
+  if (!calls) return unexpected(calls.error());
+  auto sessions = calls->list(impl_->core.context().session_owner);
+  if (!sessions) return unexpected(sessions.error());
+  return sessions->dump();
+}
+
+Result<void> ExecHost::stop_session(const std::string& name, bool purge) {
+  auto calls = impl_->session_calls();
+  if (!calls) return unexpected(calls.error());
+  return calls->stop(impl_->core.context().session_owner, name, purge);
+}
+
+// NOLINTBEGIN(performance-unnecessary-value-param): as ExecHost's own
+ExecResult Session::run(Request request, std::stop_token stop) const {
+  // NOLINTEND(performance-unnecessary-value-param)
+  request.session = name_;
+  return host_->run(request, stop);
+}
+
+Result<Execution> Session::start(Request request) const {
+  request.session = name_;
+  return host_->start(request);
+}
+
+Result<void> Session::stop(bool purge) const { return host_->stop_session(name_, purge); }
 
 Result<std::string> ExecHost::backends_json() {
   if (impl_->core.on_reactor_thread()) return unexpected(on_reactor_failure());

@@ -64,9 +64,9 @@ Result<void> HostCore::ready() {
 
 Reactor& HostCore::reactor() { return engine().reactor; }
 
-Result<std::shared_ptr<environment::KeeperPort>> HostCore::keeper(const keeper::PluginChoice& plugin) {
+Result<std::shared_ptr<environment::KeeperPort>> HostCore::keeper(const keeper::PluginChoice& plugin, bool named) {
   if (!context_.installation) return unexpected(context_.installation.error());
-  return engine().keepers.port(plugin);
+  return engine().keepers.port(plugin, named);
 }
 
 bool HostCore::on_reactor_thread() {

@@ -34,7 +34,8 @@ class HostCore {
   Result<void> ready();
   Reactor& reactor();
   // Not on the reactor thread: starting a keeper takes time.
-  Result<std::shared_ptr<environment::KeeperPort>> keeper(const keeper::PluginChoice& plugin);
+  // `named`: the one that has the named sessions.
+  Result<std::shared_ptr<environment::KeeperPort>> keeper(const keeper::PluginChoice& plugin, bool named = false);
   // Of the process of that keeper; 0: none, or it is a thread of this process.
   int keeper_pid(const keeper::PluginChoice& plugin) { return engine().keepers.pid(plugin); }
   SessionEnvironments& session_environments() { return engine().environments; }

@@ -26,19 +26,21 @@ class KeeperService {
   KeeperService(const KeeperService&) = delete;
   KeeperService& operator=(const KeeperService&) = delete;
 
-  // The keeper to use for this plugin now; failures as KeeperSlot::port.
-  Result<std::shared_ptr<environment::KeeperPort>> port(const keeper::PluginChoice& plugin);
+  // The keeper to use for this plugin now; failures as KeeperSlot::port. `named`: the detached one of this user, which
+  // has the named sessions.
+  Result<std::shared_ptr<environment::KeeperPort>> port(const keeper::PluginChoice& plugin, bool named);
   // Of its process; 0: none, or a thread of this process.
   int pid(const keeper::PluginChoice& plugin);
 
  private:
   bool runs_alone(const keeper::PluginChoice& plugin) const;
-  KeeperSlot& slot(const keeper::PluginChoice& plugin);
+  KeeperSlot& slot(const keeper::PluginChoice& plugin, bool named);
 
   const Context& context_;
   Reactor& reactor_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<KeeperSlot>> slots_;  // by library; "": the shared one. Never removed
+  std::map<std::string, std::unique_ptr<KeeperSlot>> named_slots_;  // the same for the detached ones
 };
 
 }  // namespace exechost::host

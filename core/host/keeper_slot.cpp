@@ -42,6 +42,9 @@ class ClientPort : public environment::KeeperPort {
   environment::Ticket reap(const keeper::ReapRequest& request, ReplyHandler handler) override {
     return client_ ? client_->reap(request, watch(std::move(handler))) : 0;
   }
+  environment::Ticket sessions(const keeper::SessionsRequest& request, ReplyHandler handler) override {
+    return client_ ? client_->sessions(request, watch(std::move(handler))) : 0;
+  }
   void cancel(environment::Ticket request) override {
     if (client_) client_->cancel(request);
   }
@@ -145,7 +148,8 @@ std::optional<Failure> KeeperSlot::refusal() const {
 }
 
 Result<std::unique_ptr<KeeperSlot::Generation>> KeeperSlot::start() {
-  auto running = keeper::start(how_.placement, how_.program, how_.options);
+  auto running = how_.detached ? keeper::join_detached(*how_.detached, how_.program, how_.options)
+                               : keeper::start(how_.placement, how_.program, how_.options);
   if (!running) return unexpected(running.error());
   auto generation = std::make_unique<Generation>();
   generation->keeper = std::move(*running);

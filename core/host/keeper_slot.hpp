@@ -17,6 +17,7 @@ namespace exechost::host {
 
 struct KeeperStart {
   KeeperPlacement placement = KeeperPlacement::child;
+  std::optional<keeper::DetachedPlace> detached;  // set: not this host's own, and `placement` means nothing
   std::string program;
   keeper::KeeperOptions options;
   std::string plugin;  // the one it is there for; empty: for all that have none of their own

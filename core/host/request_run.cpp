@@ -6,6 +6,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/open_files.hpp"
+#include "core/environment/named.hpp"
 #include "core/environment/one_shot.hpp"
 #include "core/gateway/policy.hpp"
 #include "core/host/gateway_run.hpp"
@@ -148,7 +149,8 @@ void RequestRun::find_keeper(const std::shared_ptr<const plan::Plan>& plan) {
   try {
     context_.workers->submit([self = shared_from_this(), plan] {
       auto keeper = self->context_.keeper_for(
-          plugin_choice(*self->context_.prepared.settings, plan->backend, plan->backend_library));
+          plugin_choice(*self->context_.prepared.settings, plan->backend, plan->backend_library),
+          plan->has_named_session());
       self->reactor_.post([self, plan, keeper = std::move(keeper)] { self->execute(plan, keeper); });
     });
   } catch (const std::system_error& error) {  // no thread to be had
@@ -178,7 +180,10 @@ void RequestRun::execute(const std::shared_ptr<const plan::Plan>& plan, const Re
   spec.streams.cap_bytes = plan->output.cap_bytes;
   if (plan->output.spill) spec.streams.spill_folder = context_.spill_dir;
   spec.deadline_ns = deadline_ns_;
-  auto environments = plan->persistent ? context_.environments->of(*keeper) : environment::make_one_shot(*keeper);
+  auto environments = plan->has_named_session()
+                          ? environment::make_named(*keeper, context_.session_owner, context_.request.recreate_session)
+                      : plan->persistent ? context_.environments->of(*keeper)
+                                         : environment::make_one_shot(*keeper);
   auto run = std::make_shared<execution::Run>(reactor_, *keeper, std::move(environments), std::move(spec));
   run->start([self = shared_from_this(), plan, keeper, weak = std::weak_ptr(run)](ExecResult result) {
     const auto ended = weak.lock();

@@ -36,10 +36,11 @@ struct RequestContext {
   admission::Rules rules;
   Result<KeeperPointer> keeper;  // the first plan's; null for the gateway tier
   // For another backend's plan; on a worker, since it may have to be started.
-  std::function<Result<KeeperPointer>(const keeper::PluginChoice&)> keeper_for;
+  std::function<Result<KeeperPointer>(const keeper::PluginChoice&, bool named)> keeper_for;
   keeper::WorkerPool* workers = nullptr;  // outlives every run
   SessionEnvironments* environments = nullptr;  // outlives every run
   bool single_run = false;
+  std::string session_owner;
   std::string guest_program;
   std::string spill_dir;
   execution::StreamsSpec streams;

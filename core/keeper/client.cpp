@@ -227,6 +227,9 @@ Ticket Client::list(const ListRequest& request, ReplyHandler handler) {
 Ticket Client::reap(const ReapRequest& request, ReplyHandler handler) {
   return impl_->request(request, std::move(handler));
 }
+Ticket Client::sessions(const SessionsRequest& request, ReplyHandler handler) {
+  return impl_->request(request, std::move(handler));
+}
 Ticket Client::spawn(const SpawnRequest& request, EventHandler handler) {
   return impl_->spawn(request, std::move(handler));
 }

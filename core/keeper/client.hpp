@@ -31,6 +31,7 @@ class Client {
   Ticket close(const CloseRequest& request, ReplyHandler handler);
   Ticket list(const ListRequest& request, ReplyHandler handler);
   Ticket reap(const ReapRequest& request, ReplyHandler handler);
+  Ticket sessions(const SessionsRequest& request, ReplyHandler handler);
   // Cancels a probe, open, close, list or reap that is under way: its handler gets `cancelled`.
   void cancel(Ticket request);
   // To the command's process group; 9 kills the whole tree (the execution then ends as usual:

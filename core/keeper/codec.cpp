@@ -140,6 +140,33 @@ plan::Confinement decode_confinement(const json& object) {
   return confinement;
 }
 
+json encode_session(const SessionChoice& session) {
+  json place = json::array();
+  for (const auto& [name, part] : session.place) {
+    place.push_back({{"name", bytes(name)}, {"value", bytes(part.value)}, {"shown", bytes(part.shown)}});
+  }
+  return {{"name", bytes(session.name)},
+          {"owner", bytes(session.owner)},
+          {"place", std::move(place)},
+          {"idle_timeout_ms", session.idle_timeout.count()},
+          {"max_lifetime_ms", session.max_lifetime.count()},
+          {"recreate", session.recreate}};
+}
+
+SessionChoice decode_session(const json& object) {
+  SessionChoice session;
+  session.name = bytes_of(member(object, "name"), "name");
+  session.owner = bytes_of(member(object, "owner"), "owner");
+  for (const auto& part : array_at(object, "place")) {
+    session.place[bytes_of(member(part, "name"), "name")] = {bytes_of(member(part, "value"), "value"),
+                                                             bytes_of(member(part, "shown"), "shown")};
+  }
+  session.idle_timeout = std::chrono::milliseconds(integer_at<std::int64_t>(object, "idle_timeout_ms"));
+  session.max_lifetime = std::chrono::milliseconds(integer_at<std::int64_t>(object, "max_lifetime_ms"));
+  session.recreate = flag_at(object, "recreate");
+  return session;
+}
+
 json encode_failure(const Failure& failure) {
   return {{"kind", to_string(failure.kind)},
           {"phase", to_string(failure.phase)},
@@ -168,6 +195,25 @@ Failure decode_failure(const json& object) {
   return failure;
 }
 
+constexpr std::array kReplyNames{"ok", "failed", "timed_out", "cancelled"};
+constexpr std::array kEventNames{"confined", "started", "exited", "gone", "failed"};
+constexpr std::array kStartedNames{"no", "yes", "unknown"};
+constexpr std::array kSessionsNames{"list", "stop"};
+
+template <class Enum, std::size_t Size>
+Enum enum_at(const json& object, const char* name, const std::array<const char*, Size>& names) {
+  const std::string text = text_at(object, name);
+  for (std::size_t index = 0; index < Size; ++index) {
+    if (text == names[index]) return static_cast<Enum>(index);
+  }
+  wrong(name, "one of the known names");
+}
+
+template <std::size_t Size, class Enum>
+const char* name_of(const std::array<const char*, Size>& names, Enum value) {
+  return names.at(static_cast<std::size_t>(value));
+}
+
 struct HostEncoder {
   json operator()(const ProbeRequest& request) const {
     return {{"type", "probe"}, {"plugin", encode_plugin(request.plugin)}, {"deadline_ns", request.deadline_ns}};
@@ -178,6 +224,7 @@ struct HostEncoder {
             {"document", request.document},
             {"serve", request.serve},
             {"confinement", request.serve ? encode_confinement(request.confinement) : json(nullptr)},
+            {"session", request.session ? encode_session(*request.session) : json(nullptr)},
             {"deadline_ns", request.deadline_ns}};
   }
   json operator()(const SpawnRequest& request) const {
@@ -195,6 +242,7 @@ struct HostEncoder {
     return {{"type", "close"},
             {"environment", request.environment},
             {"purge", request.purge},
+            {"keep", request.keep},
             {"deadline_ns", request.deadline_ns}};
   }
   json operator()(const ListRequest& request) const {
@@ -204,6 +252,14 @@ struct HostEncoder {
     return {{"type", "reap"},
             {"plugin", encode_plugin(request.plugin)},
             {"entry", request.entry},
+            {"deadline_ns", request.deadline_ns}};
+  }
+  json operator()(const SessionsRequest& request) const {
+    return {{"type", "sessions"},
+            {"what", name_of(kSessionsNames, request.what)},
+            {"name", bytes(request.name)},
+            {"owner", bytes(request.owner)},
+            {"purge", request.purge},
             {"deadline_ns", request.deadline_ns}};
   }
   json operator()(const CancelMessage& /*message*/) const { return {{"type", "cancel"}}; }
@@ -229,6 +285,7 @@ OpenRequest decode_open(const json& body) {
   request.document = member(body, "document");
   request.serve = flag_at(body, "serve");
   if (request.serve) request.confinement = decode_confinement(member(body, "confinement"));
+  if (const json& session = member(body, "session"); !session.is_null()) request.session = decode_session(session);
   request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
   return request;
 }
@@ -237,26 +294,9 @@ CloseRequest decode_close(const json& body) {
   CloseRequest request;
   request.environment = integer_at<std::uint64_t>(body, "environment");
   request.purge = flag_at(body, "purge");
+  request.keep = flag_at(body, "keep");
   request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
   return request;
-}
-
-constexpr std::array kReplyNames{"ok", "failed", "timed_out", "cancelled"};
-constexpr std::array kEventNames{"confined", "started", "exited", "gone", "failed"};
-constexpr std::array kStartedNames{"no", "yes", "unknown"};
-
-template <class Enum, std::size_t Size>
-Enum enum_at(const json& object, const char* name, const std::array<const char*, Size>& names) {
-  const std::string text = text_at(object, name);
-  for (std::size_t index = 0; index < Size; ++index) {
-    if (text == names[index]) return static_cast<Enum>(index);
-  }
-  wrong(name, "one of the known names");
-}
-
-template <std::size_t Size, class Enum>
-const char* name_of(const std::array<const char*, Size>& names, Enum value) {
-  return names.at(static_cast<std::size_t>(value));
 }
 
 struct KeeperEncoder {
@@ -300,6 +340,16 @@ ExecutionEvent decode_event(const json& body) {
   event.failure = decode_failure(body);
   event.was_started = enum_at<Started>(body, "was_started", kStartedNames);
   return event;
+}
+
+SessionsRequest decode_sessions(const json& body) {
+  SessionsRequest request;
+  request.what = enum_at<SessionsRequest::What>(body, "what", kSessionsNames);
+  request.name = bytes_of(member(body, "name"), "name");
+  request.owner = bytes_of(member(body, "owner"), "owner");
+  request.purge = flag_at(body, "purge");
+  request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
+  return request;
 }
 
 template <class Message, class Body>
@@ -346,6 +396,8 @@ Result<HostMessage> decode_host_message(const json& body) {
     } else if (type == "reap") {
       message.body =
           ReapRequest{decode_plugin(body), member(body, "entry"), integer_at<std::int64_t>(body, "deadline_ns")};
+    } else if (type == "sessions") {
+      message.body = decode_sessions(body);
     } else if (type == "cancel") {
       message.body = CancelMessage{};
     } else if (type == "signal") {

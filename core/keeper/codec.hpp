@@ -17,8 +17,8 @@ struct SignalMessage {    // to the execution with this ticket
 
 struct HostMessage {
   std::uint64_t ticket = 0;
-  std::variant<ProbeRequest, OpenRequest, SpawnRequest, CloseRequest, ListRequest, ReapRequest, CancelMessage,
-               SignalMessage>
+  std::variant<ProbeRequest, OpenRequest, SpawnRequest, CloseRequest, ListRequest, ReapRequest, SessionsRequest,
+               CancelMessage, SignalMessage>
       body;
 };
 

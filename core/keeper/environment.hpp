@@ -1,11 +1,11 @@
 // One environment that the keeper has opened, with the ledger entry that was there before it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +14,7 @@
 
 namespace exechost::keeper {
 
+class Execution;
 class GuestServer;
 struct ServingGuest;
 
@@ -28,9 +29,10 @@ struct Environment {
   std::shared_ptr<cleanup::LedgerEntry> entry;
 
   std::shared_ptr<GuestServer> server;  // of its commands; null: each is started by the plugin
-  std::size_t executions = 0;  // that use it, release included
+  std::set<Execution*> running;  // that use it, release included
   bool closing = false;
-  std::function<void()> when_idle;  // called when `executions` becomes 0
+  std::function<void()> when_idle;  // called once, when `running` becomes empty
+  std::function<void()> on_idle;    // called each time that happens, while it is not being closed
   std::vector<std::function<void(const CallResult&)>> when_closed;  // others that want it closed
 };
 

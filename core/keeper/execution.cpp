@@ -70,7 +70,7 @@ Started Execution::command_started() const {
 // ---- start -----------------------------------------------------------------------
 
 void Execution::start(std::vector<UniqueFd> stdio) {
-  ++environment_->executions;
+  environment_->running.insert(this);
   UniqueFd guest_end;
   if (request_.use_guest) {
     if (environment_->init.empty()) {
@@ -253,7 +253,13 @@ void Execution::retire() {
   const auto forget = [self] {
     const auto environment = self->environment_;
     self->around_.retired();
-    if (--environment->executions == 0 && environment->when_idle) std::exchange(environment->when_idle, nullptr)();
+    environment->running.erase(self.get());
+    if (!environment->running.empty()) return;
+    if (environment->when_idle) {
+      std::exchange(environment->when_idle, nullptr)();
+    } else if (environment->on_idle) {
+      environment->on_idle();
+    }
   };
   if (!process_ || (served_ && process_done_)) return forget();
   // release may have to kill and wait.

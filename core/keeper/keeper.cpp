@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/base/clock.hpp"
-#include "core/keeper/session.hpp"
+#include "core/keeper/connection.hpp"
 #include "core/keeper/worker_pool.hpp"
 
 namespace exechost::keeper {
@@ -40,9 +40,10 @@ bool serve(UniqueFd socket, const KeeperOptions& options) {
     const auto core = std::make_shared<Core>(options);
     WorkerPool pool;
     {
-      Session session(core, pool, std::move(socket), options);
-      session.start();
-      core->loop.run();
+      EventLoop& loop = core->loop;
+      Connection connection(core, pool, std::move(socket), options.host_pidfd, nullptr, [&loop](bool) { loop.stop(); });
+      connection.start();
+      loop.run();
     }
     clean = pool.finish(deadline_after(kWorkerPatience));
     if (clean) {

@@ -14,7 +14,8 @@
 #include <string_view>
 
 #include "core/keeper/keeper.hpp"
-#include "core/keeper/placement.hpp"
+#include "core/keeper/detached.hpp"
+#include "core/keeper/keeper_program.hpp"
 
 namespace {
 
@@ -23,8 +24,9 @@ constexpr int kUsage = 2;
 
 int usage() {
   fmt::print(stderr,
-             "usage: exechost-keeper --ledger FOLDER --guest PROGRAM\n"
-             "Started by ExecHost with its socket as descriptor {}; not meant to be run by hand.\n",
+             "usage: exechost-keeper --ledger FOLDER --guest PROGRAM [--detached FOLDER --name NAME]\n"
+             "Started by ExecHost with its socket as descriptor {}, or detached, for whoever connects to the socket\n"
+             "NAME in FOLDER; not meant to be run by hand.\n",
              exechost::keeper::kKeeperSocket);
   return kUsage;
 }
@@ -57,23 +59,31 @@ std::optional<rlimit> raise_open_files() {
 
 int main(int argc, char** argv) {
   exechost::keeper::KeeperOptions options;
+  exechost::keeper::DetachedPlace place;
   for (int index = 1; index + 1 < argc; index += 2) {
     const std::string_view name = argv[index];
     if (name == "--ledger") {
       options.ledger_folder = argv[index + 1];
     } else if (name == "--guest") {
       options.guest_path = argv[index + 1];
+    } else if (name == "--detached") {
+      place.folder = argv[index + 1];
+    } else if (name == "--name") {
+      place.name = argv[index + 1];
     } else {
       return usage();
     }
   }
-  if (argc % 2 == 0 || options.ledger_folder.empty() || !is_socket(exechost::keeper::kKeeperSocket)) return usage();
-  ::fcntl(exechost::keeper::kKeeperSocket, F_SETFD, FD_CLOEXEC);
+  const bool detached = !place.folder.empty() && !place.name.empty();
+  if (argc % 2 == 0 || options.ledger_folder.empty()) return usage();
+  if (!detached && !is_socket(exechost::keeper::kKeeperSocket)) return usage();
   // A host that ignores SIGCHLD would have us lose every exit status.
   for (int number = 1; number < NSIG; ++number) static_cast<void>(::signal(number, SIG_DFL));
   if (::chdir("/") != 0) return usage();
-  options.host_pidfd = host_pidfd();
   options.child_open_files = raise_open_files();
+  if (detached) return exechost::keeper::run_detached(place, options);
+  ::fcntl(exechost::keeper::kKeeperSocket, F_SETFD, FD_CLOEXEC);
+  options.host_pidfd = host_pidfd();
   const bool clean = exechost::keeper::serve(exechost::UniqueFd(exechost::keeper::kKeeperSocket), options);
   // A stuck plugin's thread must not run destructors against us.
   if (!clean) ::_exit(EXIT_FAILURE);

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,11 +34,30 @@ struct ProbeRequest {
   std::int64_t deadline_ns = INT64_MAX;
 };
 
+// One of the things that an environment is made from.
+struct PlacePart {
+  std::string value;  // bytes, compared
+  std::string shown;  // for a person, or empty
+
+  friend bool operator==(const PlacePart& left, const PlacePart& right) { return left.value == right.value; }
+};
+
+// An environment that is known by its name, and that whoever asks for that name gets (a detached keeper's).
+struct SessionChoice {
+  std::string name;
+  std::string owner;                       // sessions of different owner tags are different ones
+  std::map<std::string, PlacePart> place;  // by what it is called in front of a person
+  std::chrono::milliseconds idle_timeout{0};
+  std::chrono::milliseconds max_lifetime{0};
+  bool recreate = false;  // instead of refusing it when its place is another one
+};
+
 struct OpenRequest {
   PluginChoice plugin;
   nlohmann::json document;  // plan::open_document
   bool serve = false;       // put a guest in that serves the commands, confined so
   plan::Confinement confinement;
+  std::optional<SessionChoice> session;  // not set: for this host alone
   std::int64_t deadline_ns = INT64_MAX;
 };
 
@@ -54,6 +76,7 @@ struct SpawnRequest {
 struct CloseRequest {
   std::uint64_t environment = 0;
   bool purge = false;
+  bool keep = false;  // a session's: this host is done with it, others may go on
   std::int64_t deadline_ns = INT64_MAX;
 };
 
@@ -70,13 +93,23 @@ struct ReapRequest {
   std::int64_t deadline_ns = INT64_MAX;
 };
 
+// The named sessions of this keeper.
+struct SessionsRequest {
+  enum class What { list, stop };
+  What what = What::list;
+  std::string name;   // for stop
+  std::string owner;  // of those that are meant; list: only these
+  bool purge = false;
+  std::int64_t deadline_ns = INT64_MAX;
+};
+
 enum class ReplyStatus { ok, failed, timed_out, cancelled };
 
 struct Reply {
   ReplyStatus status = ReplyStatus::failed;
   Failure failure;      // for failed
-  nlohmann::json body;  // probe: the plugin's answer; open: {"environment": N, "id": ..., "init": ...};
-                        // list: [{"name": ..., "labels": {...}}], checked
+  nlohmann::json body;  // probe: the plugin's answer; open: {"environment": N, "id": ..., "init": ..., "reused": BOOL};
+                        // list: [{"name": ..., "labels": {...}}], checked; sessions: named_sessions.hpp
 };
 
 // What happens to one execution, in this order: confined?, started?, exited?, then exactly one

@@ -1,9 +1,7 @@
 #include "core/keeper/placement.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,7 +13,9 @@
 #include <cstring>
 #include <thread>
 
+#include "core/keeper/detached_start.hpp"
 #include "core/keeper/failures.hpp"
+#include "core/keeper/keeper_program.hpp"
 #include "core/keeper/process_launcher.hpp"
 
 namespace exechost::keeper {
@@ -90,77 +90,23 @@ class ChildKeeper final : public RunningKeeper {
   UniqueFd pidfd_;
 };
 
-class FileActions {
+class JoinedKeeper final : public RunningKeeper {
  public:
-  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  posix_spawn_file_actions_t* get() { return &actions_; }
+  explicit JoinedKeeper(UniqueFd socket) : socket_(std::move(socket)) {}
+  UniqueFd take_socket() override { return std::move(socket_); }
+  int pid() const override { return 0; }
 
  private:
-  posix_spawn_file_actions_t actions_{};
+  UniqueFd socket_;
 };
-
-class Attributes {
- public:
-  Attributes() { ::posix_spawnattr_init(&attributes_); }
-  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  posix_spawnattr_t* get() { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_{};
-};
-
-// Own session: a Ctrl-C at the terminal is the host's to handle, and the keeper must be there to
-// clean up after it.
-int prepare(posix_spawnattr_t* attributes) {
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  int error = ::posix_spawnattr_setsigmask(attributes, &none);
-  if (error == 0) error = ::posix_spawnattr_setsigdefault(attributes, &all);
-  if (error == 0) {
-    error = ::posix_spawnattr_setflags(
-        attributes, static_cast<short>(POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
-  }
-  return error;
-}
-
-int prepare(posix_spawn_file_actions_t* actions, int socket) {
-  int error = ::posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (error == 0) error = ::posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  if (error == 0 && ::fcntl(STDERR_FILENO, F_GETFD) < 0) {
-    error = ::posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  }
-  if (error == 0) error = ::posix_spawn_file_actions_adddup2(actions, socket, kKeeperSocket);
-  if (error == 0) error = ::posix_spawn_file_actions_addclosefrom_np(actions, kKeeperSocket + 1);
-  return error;
-}
 
 Result<std::unique_ptr<RunningKeeper>> start_child(const std::string& program, const KeeperOptions& options) {
   auto sockets = make_sockets();
   if (!sockets) return unexpected(sockets.error());
-  // Above the numbers that the actions fill.
-  const UniqueFd passed(::fcntl(sockets->keepers.get(), F_DUPFD_CLOEXEC, kKeeperSocket + 1));
-  if (!passed) return unexpected(start_failure("no descriptor for the keeper", "descriptors", errno));
-  FileActions actions;
-  Attributes attributes;
-  int error = prepare(actions.get(), passed.get());
-  if (error == 0) error = prepare(attributes.get());
-  std::array<std::string, 5> texts{program, "--ledger", options.ledger_folder, "--guest", options.guest_path};
-  std::array<char*, 6> arguments{};
-  for (std::size_t index = 0; index < texts.size(); ++index) arguments.at(index) = texts.at(index).data();
-  pid_t pid = -1;
-  if (error == 0)
-    error = ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), arguments.data(), environ);
-  if (error != 0) {
-    return unexpected(start_failure(fmt::format("the keeper \"{}\" can't be started", program), "posix_spawn", error,
-                                    "check the installation: it belongs into libexec/exechost"));
-  }
+  auto started = spawn_keeper_program(
+      program, {"--ledger", options.ledger_folder, "--guest", options.guest_path}, sockets->keepers.get(), environ);
+  if (!started) return unexpected(started.error());
+  const pid_t pid = *started;
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd) {
     const int open_error = errno;
@@ -194,6 +140,13 @@ Result<std::unique_ptr<RunningKeeper>> start_thread(const KeeperOptions& options
 Result<std::unique_ptr<RunningKeeper>> start(KeeperPlacement placement, const std::string& keeper_program,
                                              const KeeperOptions& options) {
   return placement == KeeperPlacement::child ? start_child(keeper_program, options) : start_thread(options);
+}
+
+Result<std::unique_ptr<RunningKeeper>> join_detached(const DetachedPlace& place, const std::string& keeper_program,
+                                                     const KeeperOptions& options) {
+  auto socket = connect_detached(place, keeper_program, options);
+  if (!socket) return unexpected(socket.error());
+  return std::make_unique<JoinedKeeper>(std::move(*socket));
 }
 
 }  // namespace exechost::keeper

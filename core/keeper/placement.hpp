@@ -5,13 +5,12 @@
 #include <string>
 
 #include "core/base/unique_fd.hpp"
+#include "core/keeper/detached.hpp"
 #include "core/keeper/keeper.hpp"
 #include "exechost/failure.hpp"
 #include "exechost/host.hpp"
 
 namespace exechost::keeper {
-
-inline constexpr int kKeeperSocket = 3;  // the child's descriptor of the socket
 
 // A running keeper. Destroying it closes nothing by itself: the client's socket does; the
 // destructor then waits until the keeper has ended (10 s at most, then a child is killed).
@@ -28,5 +27,9 @@ class RunningKeeper {
 // `unavailable` when this process has SIGCHLD ignored: no child's end could be learned.
 Result<std::unique_ptr<RunningKeeper>> start(KeeperPlacement placement, const std::string& keeper_program,
                                              const KeeperOptions& options);
+
+// The detached keeper at that place (connect_detached). Destroying it leaves it running, and every named session in it.
+Result<std::unique_ptr<RunningKeeper>> join_detached(const DetachedPlace& place, const std::string& keeper_program,
+                                                     const KeeperOptions& options);
 
 }  // namespace exechost::keeper

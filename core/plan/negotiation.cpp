@@ -235,13 +235,9 @@ class Negotiation {
              "leave out one of the two");
     } else if (!name.empty() && !enforced(found)) {
       missing("session.name", "persistent", true);
-    } else if (!name.empty() && input_.single_run) {
-      reject(FailureKind::unsupported,
-             fmt::format("session.name is {}: sessions that another program can join are not there yet", quote(name)),
-             "leave the name out; within one program the runs of an ExecHost can share a session");
     }
-    // A run of its own is a session of its own, which ends with it.
-    result_.persistent = wanted && enforced(found) && !input_.single_run;
+    // A run of its own is a session of its own, which ends with it; one with a name can be joined, and outlives it.
+    result_.persistent = wanted && enforced(found) && (!input_.single_run || !name.empty());
     const bool refused = wanted && !enforced(found);
     report("session.persistent", wanted && enforced(found),
            result_.persistent || refused ? found : Capability{Grade::emulated, std::string(kEndsWithCommand), ""});

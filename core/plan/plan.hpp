@@ -98,6 +98,8 @@ struct Plan {
   std::string backend_library_sha256;
   std::string profile;
   std::string session;
+  // One that other programs can join, and that outlives this one.
+  bool has_named_session() const { return persistent && !session.empty(); }
   bool persistent = false;
 
   std::vector<std::string> argv;                   // final: shell requests are ["/bin/sh","-c",script]

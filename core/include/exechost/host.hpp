@@ -54,6 +54,8 @@ struct HostOptions {
   // For a program that runs one command and ends: it gets an environment of its own even where the settings
   // let runs share one (session.persistent).
   bool single_run = false;
+  // Named sessions (Request::session) of different owners are different ones, whatever their names.
+  std::string session_owner;
 };
 
 // A command that was started. Movable; the destructor cancels it if it still runs.
@@ -89,6 +91,8 @@ class EXECHOST_API Execution {
   std::shared_ptr<State> state_;
 };
 
+class Session;  // session.hpp
+
 class EXECHOST_API ExecHost {
  public:
   explicit ExecHost(HostOptions options = {});
@@ -114,6 +118,15 @@ class EXECHOST_API ExecHost {
   Result<std::string> explain_json(const Request& request);
   // The same for a person's eyes.
   Result<std::string> explain_text(const Request& request);
+
+  // A named session, which other programs of this user can join. `name`: anything but empty.
+  Session session(std::string name);
+  // The named sessions that are open, of this host's session_owner: a JSON array of {"name", "backend", "state"
+  // (opening, idle, running, closing), "running" (commands), "age_ms", "idle_ms", ...}.
+  Result<std::string> sessions_json();
+  // Ends what runs in it and closes it. `purge`: what a backend would keep beyond that goes as well. invalid_request:
+  // there is none of that name.
+  Result<void> stop_session(const std::string& name, bool purge = false);
 
   // Capability statements of every backend found, static and probed, as a JSON array.
   Result<std::string> backends_json();

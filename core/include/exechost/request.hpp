@@ -50,7 +50,10 @@ struct Request {
   std::optional<std::string> tier;                   // "sandbox", "gateway", "node"
   std::optional<std::string> backend;                // "bwrap", "docker", ...
   std::optional<std::string> profile;                // "run", "install", "read_only" or the user's own
-  std::optional<std::string> session;                // name of the environment to share
+  std::optional<std::string> session;                // name of the environment to share, also with other programs
+  // A session that was opened for another place is closed, with what runs in it, and opened anew; else such a
+  // request is refused.
+  bool recreate_session = false;
   std::optional<std::string> workspace;              // absolute; the one writable folder
   std::optional<std::chrono::milliseconds> timeout;  // > 0; over provisioning and run together
 

@@ -1,6 +1,8 @@
 // Who gets which environment, when it is closed, and what happens when opening goes wrong.
 #include "core/environment/shared.hpp"
 
+#include "core/environment/session_place.hpp"
+
 #include <gmock/gmock.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-#include "core/keeper/session.hpp"
+#include "core/keeper/connection.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -8,8 +8,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/keeper/failures.hpp"
-#include "core/keeper/guest_server.hpp"
 #include "core/keeper/listed.hpp"
+#include "core/keeper/named_sessions.hpp"
 
 namespace exechost::keeper {
 namespace {
@@ -39,37 +39,34 @@ CallResult call_backend(Core& core, const PluginChoice& plugin, Phase phase, con
 
 }  // namespace
 
-Session::Session(std::shared_ptr<Core> core, WorkerPool& pool, UniqueFd socket, KeeperOptions options)
+Connection::Connection(std::shared_ptr<Core> core, WorkerPool& pool, UniqueFd socket, int host_pidfd,
+                       NamedSessions* sessions, std::function<void(bool settled)> over)
     : core_(std::move(core)),
       loop_(core_, &core_->loop),
       pool_(pool),
       socket_(std::move(socket)),
-      options_(std::move(options)),
-      operations_(loop_, pool_) {}
+      host_pidfd_(host_pidfd),
+      sessions_(sessions),
+      over_(std::move(over)),
+      operations_(loop_, pool_),
+      environments_(core_, operations_, [this] { finish_when_done(); }) {}
 
-Session::~Session() {
-  // A backend may be destroyed only when its environments are closed. Those that could not be:
-  // theirs stays, with what it still does.
-  for (const auto& [number, environment] : environments_) {
-    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): as any allocation
-    new std::shared_ptr<Backend>(environment->backend);
-  }
-}
+Connection::~Connection() { loop_->cancel(end_timer_); }
 
-void Session::start() {
-  operations_.when_empty([this] { stop_when_done(); });
+void Connection::start() {
+  operations_.when_empty([this] { finish_when_done(); });
   loop_->watch(socket_.get(), POLLIN, [this](short events) {
     if ((events & POLLOUT) != 0) writable();
     if ((events & ~POLLOUT) != 0) readable();
   });
-  if (options_.host_pidfd >= 0) {
-    loop_->watch(options_.host_pidfd, POLLIN, [this](short) { host_is_gone(); });
+  if (host_pidfd_ >= 0) {
+    loop_->watch(host_pidfd_, POLLIN, [this](short) { host_is_gone(); });
   }
 }
 
 // ---- the socket ------------------------------------------------------------------
 
-void Session::readable() {
+void Connection::readable() {
   while (!ending_) {
     Packet packet;
     const auto received = receive_packet(socket_.get(), packet);
@@ -80,7 +77,7 @@ void Session::readable() {
   }
 }
 
-void Session::writable() {
+void Connection::writable() {
   int error = 0;
   while (!outgoing_.empty()) {
     const SendResult sent = send_packet(socket_.get(), outgoing_.front(), error);
@@ -94,7 +91,7 @@ void Session::writable() {
   });
 }
 
-void Session::send(const KeeperMessage& message) {
+void Connection::send(const KeeperMessage& message) {
   if (ending_) return;
   Packet packet;
   packet.body = encode(message);
@@ -104,17 +101,17 @@ void Session::send(const KeeperMessage& message) {
   if (outgoing_.size() == 1) writable();
 }
 
-void Session::reply(std::uint64_t ticket, Reply reply) {
+void Connection::reply(std::uint64_t ticket, Reply reply) {
   if (requests_.erase(ticket) == 0) return;  // answered before
   send({ticket, std::move(reply)});
 }
 
-void Session::reply_failed(std::uint64_t ticket, Failure failure) {
+void Connection::reply_failed(std::uint64_t ticket, Failure failure) {
   requests_.try_emplace(ticket, 0);
   reply(ticket, reply_from(CallResult::failed(std::move(failure))));
 }
 
-bool Session::dispatch(Packet packet) {
+bool Connection::dispatch(Packet packet) {
   auto message = decode_host_message(packet.body);
   if (!message) return false;
   const std::uint64_t ticket = message->ticket;
@@ -133,8 +130,10 @@ bool Session::dispatch(Packet packet) {
     list(ticket, std::move(*listing));
   } else if (auto* reaping = std::get_if<ReapRequest>(&message->body)) {
     reap(ticket, std::move(*reaping));
+  } else if (const auto* about_sessions = std::get_if<SessionsRequest>(&message->body)) {
+    sessions(ticket, *about_sessions);
   } else if (std::holds_alternative<CancelMessage>(message->body)) {
-    if (const auto found = requests_.find(ticket); found != requests_.end()) operations_.cancel(found->second);
+    cancel(ticket);
   } else if (const auto* signal = std::get_if<SignalMessage>(&message->body)) {
     if (const auto found = executions_.find(ticket); found != executions_.end()) found->second->signal(signal->number);
   }
@@ -143,7 +142,7 @@ bool Session::dispatch(Packet packet) {
 
 // ---- requests --------------------------------------------------------------------
 
-std::optional<Operations::Id> Session::begin(std::uint64_t ticket, std::int64_t deadline_ns, const std::string& what) {
+std::optional<Operations::Id> Connection::begin(std::uint64_t ticket, std::int64_t deadline_ns, const std::string& what) {
   auto begun = operations_.begin(deadline_ns, what, [this, ticket](const Operations::Ending& ending) {
     reply(ticket, reply_from(ending.result));
   });
@@ -155,7 +154,7 @@ std::optional<Operations::Id> Session::begin(std::uint64_t ticket, std::int64_t 
   return *begun;
 }
 
-void Session::probe(std::uint64_t ticket, ProbeRequest request) {
+void Connection::probe(std::uint64_t ticket, ProbeRequest request) {
   const auto id = begin(ticket, request.deadline_ns, fmt::format("backend \"{}\", being probed,", request.plugin.id));
   if (!id) return;
   auto task = [core = core_, request = std::move(request)](const plugin::CallLimits& limits) {
@@ -170,59 +169,64 @@ void Session::probe(std::uint64_t ticket, ProbeRequest request) {
   });
 }
 
-void Session::open(std::uint64_t ticket, OpenRequest request) {
+void Connection::cancel(std::uint64_t ticket) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end()) return;
+  if (found->second != 0) return operations_.cancel(found->second);
+  if (sessions_ != nullptr) sessions_->cancel(this, ticket);
+}
+
+void Connection::open(std::uint64_t ticket, OpenRequest request) {
+  if (request.session) {
+    if (sessions_ == nullptr) {
+      return reply_failed(ticket, make_failure(FailureKind::unsupported, Phase::provision,
+                                               "this keeper is of one program and has no named sessions", "session"));
+    }
+    requests_[ticket] = 0;
+    return sessions_->open(this, ticket, std::move(request), [weak = std::weak_ptr(self_), ticket](Reply answer) {
+      if (const auto self = weak.lock()) (*self)->reply(ticket, std::move(answer));
+    });
+  }
   const auto id =
       begin(ticket, request.deadline_ns, fmt::format("backend \"{}\", opening an environment,", request.plugin.id));
   if (!id) return;
-  auto result = std::make_shared<Opened>();
-  auto task = [core = core_, result, request = std::move(request), folder = options_.ledger_folder,
-               guest = options_.guest_path](const plugin::CallLimits& limits) {
-    std::shared_ptr<Backend> backend;
-    CallResult made = core->backends.get(request.plugin, limits, backend);
-    if (made.status != ReplyStatus::ok) return made;
-    cleanup::Ledger* ledger = nullptr;
-    {
-      const std::lock_guard lock(core->ledger_mutex);
-      if (!core->ledger) {
-        auto opened = cleanup::Ledger::open(folder);
-        if (!opened) return CallResult::failed(opened.error());
-        core->ledger = std::move(*opened);
-      }
-      ledger = &*core->ledger;
-    }
-    *result = open_environment(request, backend, *ledger, guest, limits);
-    return result->result;
-  };
-  operations_.run(*id, std::move(task), [this, ticket, result](const Operations::Ending& ending) {
-    if (result->environment && result->guest) {
-      result->environment->server =
-          std::make_shared<GuestServer>(loop_, std::move(*result->guest), result->environment->backend->id());
-      result->environment->server->start();
-    }
-    opened(ticket, result->environment, ending);
-  });
+  environments_.open(*id, std::move(request),
+                     [this, ticket](const Operations::Ending& ending, const std::shared_ptr<Environment>& environment) {
+                       opened(ticket, environment, ending);
+                     });
 }
 
-void Session::opened(std::uint64_t ticket, const std::shared_ptr<Environment>& environment,
-                     const Operations::Ending& ending) {
+void Connection::opened(std::uint64_t ticket, const std::shared_ptr<Environment>& environment,
+                        const Operations::Ending& ending) {
   if (!environment) return reply(ticket, reply_from(ending.result));
-  environment->number = next_environment_++;
-  environments_[environment->number] = environment;
   if (!ending.stopped && !ending_) {
-    nlohmann::json body{{"environment", environment->number}, {"id", environment->id}, {"init", environment->init}};
+    nlohmann::json body{{"environment", environment->number},
+                        {"id", environment->id},
+                        {"init", environment->init},
+                        {"reused", false}};
     return reply(ticket, reply_from(ending.result, std::move(body)));
   }
   // It came although it was stopped: nobody will use it. The host hears of the stop when it is gone.
-  const ReplyStatus status = ending.stop_status;
-  end_environment(environment, false, deadline_after(kCloseTime), 0, [this, ticket, status](const CallResult& result) {
-    if (result.status != ReplyStatus::ok) return reply(ticket, reply_from(result));
-    Reply stopped;
-    stopped.status = status;
-    reply(ticket, std::move(stopped));
-  });
+  environments_.end(environment, false, deadline_after(kCloseTime),
+                    [this, ticket, status = ending.stop_status](const CallResult& result) {
+                      if (result.status != ReplyStatus::ok) return reply(ticket, reply_from(result));
+                      Reply stopped;
+                      stopped.status = status;
+                      reply(ticket, std::move(stopped));
+                    });
 }
 
-void Session::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet) {
+// From outside, because something in it does not end.
+void Connection::destroy(const std::shared_ptr<Environment>& environment, Environments::Closed closed) {
+  const std::int64_t deadline = deadline_after(kCloseTime);
+  if (environments_.find(environment->number)) {
+    environments_.end(environment, false, deadline, std::move(closed));
+  } else {
+    sessions_->destroy(environment, false, deadline, std::move(closed));
+  }
+}
+
+void Connection::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet) {
   const auto refuse = [this, ticket](Failure failure) {
     ExecutionEvent event;
     event.kind = ExecutionEvent::Kind::failed;
@@ -235,8 +239,9 @@ void Session::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet) {
                                "the keeper has no descriptor left for the command's streams", "descriptors", EMFILE,
                                "raise the limit of open files (ulimit -n)"));
   }
-  const auto found = environments_.find(request.environment);
-  if (found == environments_.end() || found->second->closing) {
+  auto environment = environments_.find(request.environment);
+  if (!environment && sessions_ != nullptr) environment = sessions_->used_by(this, request.environment);
+  if (!environment || environment->closing) {
     return refuse(make_failure(FailureKind::environment_lost, Phase::spawn,
                                fmt::format("there is no open environment {}", request.environment), "environment"));
   }
@@ -244,38 +249,67 @@ void Session::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet) {
     return refuse(
         make_failure(FailureKind::invalid_request, Phase::spawn, "the command is empty: argv has no element", "argv"));
   }
-  const auto environment = found->second;
   Execution::Surroundings surroundings{loop_,
                                        pool_,
                                        operations_,
-                                       [this, ticket](ExecutionEvent event) {
-                                         send({ticket, std::move(event)});
+                                       // A session's can be destroyed after its host's connection is over.
+                                       [weak = std::weak_ptr(self_), ticket](ExecutionEvent event) {
+                                         if (const auto self = weak.lock()) (*self)->send({ticket, std::move(event)});
                                        },
                                        [this, ticket] {
                                          executions_.erase(ticket);
-                                         stop_when_done();
+                                         finish_when_done();
                                        },
-                                       [this, environment](Closed closed) {
-                                         end_environment(environment, false, deadline_after(kCloseTime), 0,
-                                                         std::move(closed));
+                                       [this, environment](Environments::Closed closed) {
+                                         destroy(environment, std::move(closed));
                                        }};
   const auto execution = std::make_shared<Execution>(std::move(surroundings), environment, std::move(request));
   executions_[ticket] = execution;
   execution->start(std::move(packet.descriptors));
 }
 
-void Session::close(std::uint64_t ticket, const CloseRequest& request) {
-  const auto found = environments_.find(request.environment);
-  if (found == environments_.end() || found->second->closing) {
-    return reply_failed(
-        ticket, make_failure(FailureKind::environment_lost, Phase::cleanup,
-                             fmt::format("there is no open environment {}", request.environment), "environment"));
+void Connection::close(std::uint64_t ticket, const CloseRequest& request) {
+  const auto answer = [weak = std::weak_ptr(self_), ticket](const CallResult& result) {
+    if (const auto self = weak.lock()) (*self)->reply(ticket, reply_from(result));
+  };
+  if (const auto mine = environments_.find(request.environment); mine && !mine->closing) {
+    requests_[ticket] = 0;
+    const Operations::Id id = environments_.end(mine, request.purge, request.deadline_ns, answer);
+    if (const auto found = requests_.find(ticket); found != requests_.end()) found->second = id;
+    return;
   }
-  end_environment(found->second, request.purge, request.deadline_ns, ticket,
-                  [this, ticket](const CallResult& result) { reply(ticket, reply_from(result)); });
+  if (const auto shared = sessions_ != nullptr ? sessions_->used_by(this, request.environment) : nullptr) {
+    requests_[ticket] = 0;
+    sessions_->release(this, shared);
+    if (!request.keep) return sessions_->destroy(shared, request.purge, request.deadline_ns, answer);
+    CallResult kept;
+    kept.status = ReplyStatus::ok;
+    return answer(kept);
+  }
+  reply_failed(ticket,
+               make_failure(FailureKind::environment_lost, Phase::cleanup,
+                            fmt::format("there is no open environment {}", request.environment), "environment"));
 }
 
-void Session::list(std::uint64_t ticket, ListRequest request) {
+void Connection::sessions(std::uint64_t ticket, const SessionsRequest& request) {
+  requests_[ticket] = 0;
+  Reply answer;
+  answer.status = ReplyStatus::ok;
+  if (request.what == SessionsRequest::What::list) {
+    answer.body = sessions_ == nullptr ? nlohmann::json::array() : sessions_->list(request.owner);
+    return reply(ticket, std::move(answer));
+  }
+  if (sessions_ == nullptr) {
+    return reply_failed(ticket, make_failure(FailureKind::invalid_request, Phase::cleanup,
+                                             "this keeper is of one program and has no named sessions", "session"));
+  }
+  sessions_->stop(request.owner, request.name, request.purge, request.deadline_ns,
+                  [weak = std::weak_ptr(self_), ticket](const CallResult& result) {
+                    if (const auto self = weak.lock()) (*self)->reply(ticket, reply_from(result));
+                  });
+}
+
+void Connection::list(std::uint64_t ticket, ListRequest request) {
   const auto id = begin(ticket, request.deadline_ns, fmt::format("backend \"{}\", listing,", request.plugin.id));
   if (!id) return;
   auto task = [core = core_, request = std::move(request)](const plugin::CallLimits& limits) {
@@ -290,7 +324,7 @@ void Session::list(std::uint64_t ticket, ListRequest request) {
   });
 }
 
-void Session::reap(std::uint64_t ticket, ReapRequest request) {
+void Connection::reap(std::uint64_t ticket, ReapRequest request) {
   const auto id =
       begin(ticket, request.deadline_ns, fmt::format("backend \"{}\", removing what was left,", request.plugin.id));
   if (!id) return;
@@ -305,73 +339,35 @@ void Session::reap(std::uint64_t ticket, ReapRequest request) {
                   [this, ticket](const Operations::Ending& ending) { reply(ticket, reply_from(ending.result)); });
 }
 
-void Session::end_environment(const std::shared_ptr<Environment>& environment, bool purge, std::int64_t deadline_ns,
-                              std::uint64_t ticket, Closed closed) {
-  if (environment->closing && ticket == 0) {
-    environment->when_closed.push_back(std::move(closed));
-    return;
-  }
-  if (environment->closing) {
-    return closed(CallResult::failed(make_failure(FailureKind::environment_lost, Phase::cleanup,
-                                                  "the environment is being closed already", "close")));
-  }
-  const auto told = std::make_shared<bool>(false);
-  const auto tell = [told, environment, closed = std::move(closed)](const CallResult& result) {
-    if (!std::exchange(*told, true)) closed(result);
-    for (const auto& other : std::exchange(environment->when_closed, {})) other(result);
-  };
-  auto begun =
-      operations_.begin(deadline_ns, fmt::format("backend \"{}\", closing an environment,", environment->backend->id()),
-                        [tell](const Operations::Ending& ending) { tell(ending.result); });
-  if (!begun) return tell(CallResult::failed(begun.error()));
-  if (ticket != 0) requests_[ticket] = *begun;
-  environment->closing = true;
-  const auto run = [this, environment, purge, id = *begun, tell] {
-    auto guest = environment->server ? std::make_shared<ServingGuest>(environment->server->stop()) : nullptr;
-    auto task = [environment, guest, purge](const plugin::CallLimits& limits) {
-      return close_environment(*environment, guest.get(), purge, limits);
-    };
-    operations_.run(id, std::move(task), [this, environment, tell](const Operations::Ending& ending) {
-      // After a failed close it may be tried again; the ledger's entry stays until one succeeds.
-      environment->closing = false;
-      if (ending.result.status == ReplyStatus::ok) environments_.erase(environment->number);
-      tell(ending.result);
-      stop_when_done();
-    });
-  };
-  if (environment->executions == 0) return run();
-  environment->when_idle = run;
-  const auto running = executions_;
-  for (const auto& [number, execution] : running) {
-    if (execution->environment() == environment.get()) execution->kill();
-  }
-}
-
 // ---- the end ---------------------------------------------------------------------
 
-void Session::host_is_gone() {
+void Connection::host_is_gone() {
   if (ending_) return;
   ending_ = true;
   loop_->unwatch(socket_.get());
-  if (options_.host_pidfd >= 0) loop_->unwatch(options_.host_pidfd);
+  if (host_pidfd_ >= 0) loop_->unwatch(host_pidfd_);
   outgoing_.clear();
   socket_.reset();
   operations_.cancel_all();
   const auto running = executions_;
   for (const auto& [ticket, execution] : running) execution->kill_hard();
-  const auto open = environments_;
-  for (const auto& [number, environment] : open) {
-    if (!environment->closing)
-      end_environment(environment, false, deadline_after(kCloseTime), 0, [](const CallResult&) {});
-  }
-  loop_->at(deadline_after(kEndTime), [loop = loop_.get()] { loop->stop(); });
-  stop_when_done();
+  environments_.end_all(deadline_after(kCloseTime));
+  if (sessions_ != nullptr) sessions_->host_is_gone(this);
+  end_timer_ = loop_->at(deadline_after(kEndTime), [this] {
+    end_timer_ = 0;
+    tell_over(false);
+  });
+  finish_when_done();
 }
 
-void Session::stop_when_done() {
-  const auto is_done = [](const auto& item) { return !item.second->closing; };  // closed, or failed to
-  const bool closed = std::all_of(environments_.begin(), environments_.end(), is_done);
-  if (ending_ && executions_.empty() && closed && operations_.empty()) loop_->stop();
+void Connection::finish_when_done() {
+  if (ending_ && executions_.empty() && environments_.settled() && operations_.empty()) tell_over(true);
+}
+
+// Not from here: it may be destroyed then.
+void Connection::tell_over(bool settled) {
+  if (settled && std::exchange(settled_, true)) return;
+  loop_->post([over = over_, settled] { over(settled); });
 }
 
 }  // namespace exechost::keeper

@@ -1,0 +1,224 @@
+#include "core/keeper/detached.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "core/cleanup/own_folder.hpp"
+#include "core/keeper/codec.hpp"
+#include "core/keeper/connection.hpp"
+#include "core/keeper/detached_start.hpp"
+#include "core/keeper/named_sessions.hpp"
+
+namespace exechost::keeper {
+namespace {
+
+constexpr auto kLinger = std::chrono::seconds(10);  // without a host and without a session
+constexpr auto kEndTime = std::chrono::seconds(6);
+constexpr auto kCloseTime = std::chrono::seconds(3);
+constexpr auto kWorkerPatience = std::chrono::seconds(1);
+constexpr auto kNoDescriptors = std::chrono::milliseconds(100);  // until accept is tried again
+constexpr std::size_t kMaxConnections = 512;
+constexpr int kBacklog = 128;
+
+// Whoever has the lock has the place, from before its socket is there until the process has ended.
+UniqueFd take_place(int folder, const std::string& name) {
+  UniqueFd file(::openat(folder, (name + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (!file || ::fcntl(file.get(), F_OFD_SETLK, &lock) != 0) return {};
+  return file;
+}
+
+// Under its name only when it listens already.
+UniqueFd listen_at(int folder, const std::string& name) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return {};
+  const std::string hidden = name + ".new";
+  ::unlinkat(folder, hidden.c_str(), 0);
+  const auto address = address_in(folder, hidden);
+  if (!address) return {};
+  const mode_t before = ::umask(0177);
+  const int bound = ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
+  ::umask(before);
+  if (bound != 0 || ::listen(socket.get(), kBacklog) != 0) return {};
+  if (::renameat(folder, hidden.c_str(), folder, (name + ".sock").c_str()) != 0) return {};
+  return socket;
+}
+
+class DetachedKeeper {
+ public:
+  DetachedKeeper(const KeeperOptions& options, UniqueFd folder, std::string name, UniqueFd listener, UniqueFd signals)
+      : core_(std::make_shared<Core>(options)),
+        folder_(std::move(folder)),
+        name_(std::move(name)),
+        listener_(std::move(listener)),
+        signals_(std::move(signals)),
+        sessions_(std::in_place, core_, pool_, [this] { look_whether_used(); }) {}
+
+  int run() {
+    listen();
+    loop().watch(signals_.get(), POLLIN, [this](short) { end(); });
+    look_whether_used();
+    loop().run();
+    const bool clean = pool_.finish(deadline_after(kWorkerPatience));
+    // A plugin that never returned may still come back and ask for services: nothing is destroyed under it.
+    if (!clean) ::_exit(EXIT_FAILURE);
+    connections_.clear();
+    sessions_.reset();
+    core_->backends.clear();
+    return EXIT_SUCCESS;
+  }
+
+ private:
+  struct Connected {
+    UniqueFd host;  // a pidfd
+    std::unique_ptr<Connection> connection;
+  };
+
+  EventLoop& loop() { return core_->loop; }
+
+  void listen() {
+    loop().watch(listener_.get(), POLLIN, [this](short) { accept_all(); });
+  }
+
+  void accept_all() {
+    for (;;) {
+      UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!socket && (errno == EINTR || errno == ECONNABORTED)) continue;
+      if (!socket && errno != EAGAIN && errno != EWOULDBLOCK) {
+        // No descriptor, no memory: it stays readable, and must not be asked all the time.
+        loop().unwatch(listener_.get());
+        loop().at(deadline_after(kNoDescriptors), [this] {
+          if (!ending_) listen();
+        });
+      }
+      if (!socket) return;
+      serve(std::move(socket));
+    }
+  }
+
+  void serve(UniqueFd socket) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    // Only the folder's mode keeps others out, so they are looked at as well.
+    if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != ::geteuid()) return;
+    if (connections_.size() >= kMaxConnections || !greet(socket.get())) return;
+    const std::uint64_t number = next_++;
+    Connected& connected = connections_[number];
+    connected.host.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+    connected.connection =
+        std::make_unique<Connection>(core_, pool_, std::move(socket), connected.host ? connected.host.get() : -1,
+                                     &*sessions_, [this, number](bool settled) {
+                                       // What is stuck in it may still come back to it.
+                                       if (settled) connections_.erase(number);
+                                       look_whether_used();
+                                     });
+    connected.connection->start();
+    look_whether_used();
+  }
+
+  static bool greet(int socket) {
+    Reply hello;
+    hello.status = ReplyStatus::ok;
+    hello.body = {{"protocol", kProtocolVersion}};
+    Packet packet;
+    packet.body = encode(KeeperMessage{0, std::move(hello)});
+    const auto encoded = encode_packet(std::move(packet));
+    int error = 0;
+    return encoded && send_packet(socket, *encoded, error) == SendResult::sent;
+  }
+
+  void look_whether_used() {
+    const bool used = !connections_.empty() || !sessions_->empty();
+    if (used) return loop().cancel(std::exchange(linger_, 0));
+    if (ending_) return loop().stop();
+    if (linger_ == 0) {
+      linger_ = loop().at(deadline_after(kLinger), [this] {
+        linger_ = 0;
+        end();
+      });
+    }
+  }
+
+  // Whoever is waiting to be accepted is not served any more, and finds another keeper.
+  void end() {
+    if (std::exchange(ending_, true)) return;
+    ::unlinkat(folder_.get(), (name_ + ".sock").c_str(), 0);
+    loop().unwatch(listener_.get());
+    loop().unwatch(signals_.get());
+    listener_.reset();
+    for (const auto& [number, connected] : connections_) connected.connection->end();
+    sessions_->end_all(deadline_after(kCloseTime));
+    loop().at(deadline_after(kEndTime), [this] { loop().stop(); });
+    look_whether_used();
+  }
+
+  const std::shared_ptr<Core> core_;
+  WorkerPool pool_;
+  const UniqueFd folder_;
+  const std::string name_;
+  UniqueFd listener_;
+  const UniqueFd signals_;
+  std::optional<NamedSessions> sessions_;
+  std::map<std::uint64_t, Connected> connections_;
+  std::uint64_t next_ = 1;
+  EventLoop::Timer linger_ = 0;
+  bool ending_ = false;
+};
+
+// Blocks every signal, for all threads to come, and makes those that end the keeper readable.
+UniqueFd take_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ending, number);
+  return UniqueFd(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+}  // namespace
+
+int run_detached(const DetachedPlace& place, KeeperOptions options) {
+  auto folder = cleanup::make_own_folder(place.folder, "the keepers' folder");
+  if (!folder) return kDetachedCantServe;
+  const UniqueFd lock = take_place(folder->get(), place.name);
+  if (!lock) return kDetachedOtherServes;
+  UniqueFd listener = listen_at(folder->get(), place.name);
+  if (!listener) return kDetachedCantServe;
+  // Whoever waits for this process hears that there is somebody to connect to.
+  const pid_t child = ::fork();
+  if (child < 0) {
+    ::unlinkat(folder->get(), (place.name + ".sock").c_str(), 0);
+    return kDetachedCantServe;
+  }
+  if (child > 0) ::_exit(kDetachedServes);
+  // The caller's standard error may be a pipe that somebody reads to its end.
+  if (const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC)); null) ::dup2(null.get(), STDERR_FILENO);
+  try {
+    DetachedKeeper keeper(options, std::move(*folder), place.name, std::move(listener), take_signals());
+    return keeper.run();
+  } catch (const std::exception&) {
+    // Out of memory or descriptors: what was started is killed by its owners' destructors.
+    return EXIT_FAILURE;
+  }
+}
+
+}  // namespace exechost::keeper
