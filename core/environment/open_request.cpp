@@ -47,6 +47,8 @@ Acquired acquired_from(keeper::Reply reply, const std::string& backend) {
   acquired.lease.environment = number->get<std::uint64_t>();
   const auto reused = body.find("reused");
   acquired.lease.reused = reused != body.end() && reused->is_boolean() && reused->get<bool>();
+  const auto lost = body.find("lost");
+  acquired.lease.replaces_lost = lost != body.end() && lost->is_boolean() && lost->get<bool>();
   const auto id = body.find("id");
   if (id != body.end() && id->is_string()) acquired.lease.id = id->get<std::string>();
   return acquired;

@@ -108,6 +108,10 @@ void Run::on_acquired(environment::Acquired acquired) {
     case ReplyStatus::ok:
       lease_ = std::move(acquired.lease);
       result_.environment_id = lease_->id;
+      if (lease_->replaces_lost) {
+        result_.environment_recreated = true;
+        warn("the session's environment was gone with its keeper; the command ran in a new one");
+      }
       if (!decided_) return spawn();
       break;
     case ReplyStatus::failed: decide_failure(std::move(acquired.failure)); break;

@@ -95,7 +95,7 @@ KeeperSlot::~KeeperSlot() {
 }
 
 bool KeeperSlot::alive(const Generation& generation) {
-  if (generation.port->died()) return false;
+  if (generation.port->died() || generation.keeper->has_ended()) return false;
   const int pid = generation.keeper->pid();
   if (pid == 0) return true;
   siginfo_t info{};

@@ -70,7 +70,7 @@ class DetachedKeeper {
         name_(std::move(name)),
         listener_(std::move(listener)),
         signals_(std::move(signals)),
-        sessions_(std::in_place, core_, pool_, [this] { look_whether_used(); }) {}
+        sessions_(std::in_place, core_, pool_, SessionMarks(folder_.get(), name_), [this] { look_whether_used(); }) {}
 
   int run() {
     listen();

@@ -108,7 +108,8 @@ enum class ReplyStatus { ok, failed, timed_out, cancelled };
 struct Reply {
   ReplyStatus status = ReplyStatus::failed;
   Failure failure;      // for failed
-  nlohmann::json body;  // probe: the plugin's answer; open: {"environment": N, "id": ..., "init": ..., "reused": BOOL};
+  nlohmann::json body;  // probe: the plugin's answer; open: {"environment": N, "id": ..., "init": ..., "reused": BOOL, and of a session
+                        // "lost": BOOL: it was there before, in a keeper that died};
                         // list: [{"name": ..., "labels": {...}}], checked; sessions: named_sessions.hpp
 };
 

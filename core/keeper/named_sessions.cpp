@@ -69,12 +69,14 @@ std::int64_t milliseconds_since(steady_clock::time_point then) {
 
 }  // namespace
 
-NamedSessions::NamedSessions(std::shared_ptr<Core> core, WorkerPool& pool, std::function<void()> changed)
+NamedSessions::NamedSessions(std::shared_ptr<Core> core, WorkerPool& pool, SessionMarks marks,
+                             std::function<void()> changed)
     : core_(std::move(core)),
       loop_(core_, &core_->loop),
       changed_(std::move(changed)),
       operations_(loop_, pool),
-      environments_(core_, operations_, changed_) {
+      environments_(core_, operations_, changed_),
+      marks_(std::move(marks)) {
   operations_.when_empty(changed_);
 }
 
@@ -159,10 +161,12 @@ void NamedSessions::opened(const Key& key, Operations::Id id, const Operations::
     });
     environment->on_idle = [this, key] { look_whether_idle(key); };
     auto waiters = std::exchange(session.waiters, {});
+    marks_.add(key.first, key.second);
+    const bool lost = marks_.take_lost(key.first, key.second);
     bool reused = false;
     for (Waiter& waiter : waiters) {
       if (waiter.request.session->place == session.choice.place) {
-        give(session, waiter, std::exchange(reused, true));
+        give(session, waiter, std::exchange(reused, true), lost);
       } else {
         answer_failed(waiter, other_place(session.choice, *waiter.request.session));
       }
@@ -188,7 +192,7 @@ void NamedSessions::opened(const Key& key, Operations::Id id, const Operations::
   begin_opening(key);
 }
 
-void NamedSessions::give(Session& session, Waiter& waiter, bool reused) {
+void NamedSessions::give(Session& session, Waiter& waiter, bool reused, bool lost) {
   ++session.users[waiter.caller];
   loop_->cancel(std::exchange(session.idle_timer, 0));
   Reply reply;
@@ -196,7 +200,8 @@ void NamedSessions::give(Session& session, Waiter& waiter, bool reused) {
   reply.body = {{"environment", session.environment->number},
                 {"id", session.environment->id},
                 {"init", session.environment->init},
-                {"reused", reused}};
+                {"reused", reused},
+                {"lost", lost && !reused}};
   waiter.answer(std::move(reply));
 }
 
@@ -312,6 +317,7 @@ void NamedSessions::closed(const Key& key, const Environment* environment, const
   session.environment->on_idle = nullptr;
   session.users.clear();
   session.environment.reset();
+  marks_.remove(key.first, key.second);
   // One that could not be closed is not given out again either; its ledger entry stays.
   if (session.waiters.empty()) {
     sessions_.erase(found);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/keeper/environments.hpp"
+#include "core/keeper/session_marks.hpp"
 #include "core/keeper/worker_pool.hpp"
 
 namespace exechost::keeper {
@@ -24,7 +25,7 @@ class NamedSessions {
   using Answer = std::function<void(Reply)>;
 
   // `changed` is called when there may be none any more.
-  NamedSessions(std::shared_ptr<Core> core, WorkerPool& pool, std::function<void()> changed);
+  NamedSessions(std::shared_ptr<Core> core, WorkerPool& pool, SessionMarks marks, std::function<void()> changed);
   NamedSessions(const NamedSessions&) = delete;
   NamedSessions& operator=(const NamedSessions&) = delete;
   ~NamedSessions();
@@ -77,7 +78,7 @@ class NamedSessions {
   void begin_opening(const Key& key);
   void opened(const Key& key, Operations::Id id, const Operations::Ending& ending,
               const std::shared_ptr<Environment>& environment);
-  void give(Session& session, Waiter& waiter, bool reused);
+  void give(Session& session, Waiter& waiter, bool reused, bool lost = false);
   void answer_failed(const Waiter& waiter, Failure failure);
   void close(const Key& key, bool purge, std::int64_t deadline_ns, Environments::Closed closed);
   void closed(const Key& key, const Environment* environment, const CallResult& result);
@@ -89,6 +90,7 @@ class NamedSessions {
   const std::function<void()> changed_;
   Operations operations_;
   Environments environments_;
+  SessionMarks marks_;
   std::map<Key, Session> sessions_;
 };
 

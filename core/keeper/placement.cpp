@@ -92,12 +92,23 @@ class ChildKeeper final : public RunningKeeper {
 
 class JoinedKeeper final : public RunningKeeper {
  public:
-  explicit JoinedKeeper(UniqueFd socket) : socket_(std::move(socket)) {}
+  explicit JoinedKeeper(UniqueFd socket) : socket_(std::move(socket)) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return;
+    pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  }
   UniqueFd take_socket() override { return std::move(socket_); }
   int pid() const override { return 0; }
+  bool has_ended() const override {
+    if (!pidfd_) return false;  // a request will tell
+    pollfd ended{pidfd_.get(), POLLIN, 0};
+    return ::poll(&ended, 1, 0) == 1;
+  }
 
  private:
   UniqueFd socket_;
+  UniqueFd pidfd_;
 };
 
 Result<std::unique_ptr<RunningKeeper>> start_child(const std::string& program, const KeeperOptions& options) {

@@ -21,6 +21,8 @@ class RunningKeeper {
   virtual UniqueFd take_socket() = 0;
   // The child's pid; 0 for a thread of this process.
   virtual int pid() const = 0;
+  // It has ended, and is not this process's child to wait for.
+  virtual bool has_ended() const { return false; }
 };
 
 // `keeper_program` is needed for the child placement only (posix_spawn, no fork). In process,

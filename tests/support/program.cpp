@@ -69,7 +69,7 @@ int ProgramEnd::exit_status() const {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-Program::Program(const ProgramOptions& options) : terminal_(options.terminal), input_(options.input) {
+Program::Program(const ProgramOptions& options) : terminal_(options.terminal), leaves_a_keeper_(options.leaves_a_keeper), input_(options.input) {
   become_subreaper();
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));  // a program may end without reading its input
   for (const auto& process : all_processes()) {
@@ -147,6 +147,7 @@ Program::~Program() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
+  if (leaves_a_keeper_) return;
   // What it left, one at a time: each may hand its own children over to us.
   for (int round = 0; round < 100; ++round) {
     const auto left = remaining_children(known_, std::chrono::milliseconds(0));

@@ -29,6 +29,7 @@ struct ProgramOptions {
   int stdin_fd = kPipe;
   int stdout_fd = kPipe;
   int stderr_fd = kPipe;
+  bool leaves_a_keeper = false;  // what it leaves behind stays when this ends
   bool terminal = false;  // all three are one new terminal; what appears on it is `out`
 };
 
@@ -73,6 +74,7 @@ class Program {
   UniqueFd out_;
   UniqueFd err_;
   bool terminal_ = false;
+  bool leaves_a_keeper_ = false;
   bool ended_ = false;
   std::string input_;
   ProgramEnd end_;

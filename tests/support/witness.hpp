@@ -32,6 +32,15 @@ class Witness {
     char line[1];
     return ready(20'000) && ::read(fifo_.get(), line, 1) == 1;
   }
+  // Waits until no holder is left.
+  bool wait_let_go() const {
+    char some[256];
+    while (ready(20'000)) {
+      const ssize_t size = ::read(fifo_.get(), some, sizeof some);
+      if (size <= 0) return size == 0;
+    }
+    return false;
+  }
   // No holder is left at this moment. What they wrote is dropped.
   bool let_go() const {
     char some[256];

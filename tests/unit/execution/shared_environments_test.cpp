@@ -47,6 +47,7 @@ class Keeper final : public KeeperPort {
   Ticket spawn(const keeper::SpawnRequest& /*request*/, EventHandler /*handler*/) override { return 0; }
   Ticket list(const keeper::ListRequest& /*request*/, ReplyHandler /*handler*/) override { return 0; }
   Ticket reap(const keeper::ReapRequest& /*request*/, ReplyHandler /*handler*/) override { return 0; }
+  Ticket sessions(const keeper::SessionsRequest& /*request*/, ReplyHandler /*handler*/) override { return 0; }
   void signal(Ticket /*execution*/, int /*number*/) override {}
 
   // The oldest that is still being opened.

@@ -149,6 +149,7 @@ class ScriptedKeeper : public environment::KeeperPort, public environment::Envir
   environment::Ticket close(const keeper::CloseRequest&, std::function<void(Reply)>) override { return 0; }
   environment::Ticket list(const keeper::ListRequest&, std::function<void(Reply)>) override { return 0; }
   environment::Ticket reap(const keeper::ReapRequest&, std::function<void(Reply)>) override { return 0; }
+  environment::Ticket sessions(const keeper::SessionsRequest&, std::function<void(Reply)>) override { return 0; }
   void signal(environment::Ticket ticket, int number) override;
   // Both.
   void cancel(environment::Ticket ticket) override;
