@@ -201,15 +201,27 @@ int run_detached(const DetachedPlace& place, KeeperOptions options) {
   if (!folder) return kDetachedCantServe;
   const UniqueFd lock = take_place(folder->get(), place.name);
   if (!lock) return kDetachedOtherServes;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return kDetachedCantServe;
+  const UniqueFd hear(ends[0]);
+  UniqueFd tell(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return kDetachedCantServe;
+  if (child > 0) {
+    // Whoever waits for this process hears that there is somebody to connect to.
+    tell.reset();
+    char listens = 0;
+    ssize_t got = 0;
+    do {
+      got = ::read(hear.get(), &listens, 1);
+    } while (got < 0 && errno == EINTR);
+    ::_exit(got == 1 ? kDetachedServes : kDetachedCantServe);
+  }
+  // Here and not before: whoever connects is told the process that called listen (unix(7), SO_PEERCRED).
   UniqueFd listener = listen_at(folder->get(), place.name);
   if (!listener) return kDetachedCantServe;
-  // Whoever waits for this process hears that there is somebody to connect to.
-  const pid_t child = ::fork();
-  if (child < 0) {
-    ::unlinkat(folder->get(), (place.name + ".sock").c_str(), 0);
-    return kDetachedCantServe;
-  }
-  if (child > 0) ::_exit(kDetachedServes);
+  if (::write(tell.get(), "l", 1) != 1) return kDetachedCantServe;
+  tell.reset();
   // The caller's standard error may be a pipe that somebody reads to its end.
   if (const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC)); null) ::dup2(null.get(), STDERR_FILENO);
   try {
