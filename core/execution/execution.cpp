@@ -6,6 +6,8 @@
 #include <csignal>
 #include <utility>
 
+#include "core/execution/spawn_request.hpp"
+
 namespace exechost::execution {
 namespace {
 
@@ -174,18 +176,7 @@ void Run::spawn() {
   streams_ = std::move(*streams);
   const plan::Plan& plan = *spec_.plan;
   use_guest_ = plan.guest != plan::GuestEntry::none;
-  keeper::SpawnRequest request;
-  request.environment = lease_->environment;
-  request.argv = plan.argv;
-  for (const auto& [name, value] : plan.environment) request.variables.push_back(fmt::format("{}={}", name, value));
-  request.cwd = plan.cwd;
-  request.tty = plan.tty;
-  request.use_guest = use_guest_;
-  request.confinement = plan.confinement;
-  if (lease_->served) {  // it holds for the environment already
-    request.confinement.landlock_rules.clear();
-    request.confinement.view_checks.clear();
-  }
+  keeper::SpawnRequest request = spawn_request(plan, *lease_);
   request.stdio = streams_->stdio();
   request.deadline_ns = spec_.deadline_ns;
   stage_ = Stage::spawning;

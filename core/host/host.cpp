@@ -8,10 +8,12 @@
 #include "core/admission/gate.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/open_files.hpp"
+#include "core/cleanup/identity.hpp"
 #include "core/gateway/commands/run.hpp"
 #include "core/gateway/policy.hpp"
 #include "core/host/admission_report.hpp"
 #include "core/host/backends_report.hpp"
+#include "core/host/detached_command.hpp"
 #include "core/host/host_core.hpp"
 #include "core/host/request_run.hpp"
 #include "core/host/session_calls.hpp"
@@ -81,6 +83,16 @@ struct ExecHost::Impl {
     return host::SessionCalls(core.reactor(), core.context().keepers_dir());
   }
 
+  // About a command in the background.
+  Result<nlohmann::json> ask(keeper::SessionsRequest about, const std::string& session, const std::string& command) {
+    auto calls = session_calls();
+    if (!calls) return unexpected(calls.error());
+    about.owner = core.context().session_owner;
+    about.name = session;
+    about.command = command;
+    return calls->about_command(std::move(about));
+  }
+
   Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared) {
     auto plan =
         plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
@@ -107,17 +119,20 @@ struct ExecHost::Impl {
   }
 
   // What is executed, from a request to a run on the reactor.
-  Result<std::shared_ptr<Execution::State>> start(const Request& request, std::int64_t began_ns) {
-    auto started = prepare_and_start(request, began_ns);
+  Result<std::shared_ptr<Execution::State>> start(const Request& request, std::int64_t began_ns,
+                                                  const std::optional<host::BackgroundWish>& background = {}) {
+    auto started = prepare_and_start(request, began_ns, background);
     if (!started) name_open_files_limit(started.error());
     return started;
   }
 
-  Result<std::shared_ptr<Execution::State>> prepare_and_start(const Request& request, std::int64_t began_ns) {
+  Result<std::shared_ptr<Execution::State>> prepare_and_start(const Request& request, std::int64_t began_ns,
+                                                              const std::optional<host::BackgroundWish>& background) {
     auto prepared = prepare(request);
     if (!prepared) return unexpected(prepared.error());
     auto plan = plan_of(request, *prepared);
     if (!plan) return unexpected(plan.error());
+    if (background && !prepared->settings->requested("resources.timeout")) plan->timeout.reset();
     admission::Rules rules = admission::rules_from(*prepared->settings);
     const auto decision = core.gate().decide(*plan, rules);
     if (auto refused = admission::refused_without_asking(*plan, decision, core.gate().can_ask()))
@@ -141,6 +156,7 @@ struct ExecHost::Impl {
     context.workers = &core.workers();
     context.environments = &core.session_environments();
     context.single_run = core.context().single_run;
+    context.background = background;
     context.session_owner = core.context().session_owner;
     context.guest_program = core.context().installation->guest_program;
     context.spill_dir = core.context().spill_dir();
@@ -247,6 +263,76 @@ ExecResult Session::run(Request request, std::stop_token stop) const {
 Result<Execution> Session::start(Request request) const {
   request.session = name_;
   return host_->start(request);
+}
+
+Result<std::string> Session::start_detached(Request request, const DetachedOptions& options) const {
+  request.session = name_;
+  host::BackgroundWish wish{options.id, options.keep_input};
+  if (wish.id.empty()) {
+    auto made = cleanup::make_id();
+    if (!made) return unexpected(made.error());
+    wish.id = made->substr(0, 8);
+  }
+  if (request.tty) {
+    return unexpected(plan::plan_failure(FailureKind::unsupported, "a command in the background has no terminal",
+                                         "leave out the terminal (--tty)"));
+  }
+  auto started = host_->impl_->start(request, monotonic_now_ns(), wish);
+  if (!started) return unexpected(started.error());
+  const ExecResult result = Execution(std::move(*started)).wait();
+  if (result.failure) return unexpected(*result.failure);
+  if (result.started == Started::yes) return wish.id;
+  return unexpected(plan::plan_failure(FailureKind::spawn_failed, "the command was stopped before it had started", {}));
+}
+
+Result<DetachedCommand> Session::await(const std::string& command, std::uint64_t out_seen, std::uint64_t err_seen,
+                                       std::chrono::milliseconds at_most) const {
+  keeper::SessionsRequest request;
+  request.what = keeper::SessionsRequest::What::await;
+  request.out_seen = out_seen;
+  request.err_seen = err_seen;
+  request.deadline_ns = deadline_after(at_most);
+  const auto answer = host_->impl_->ask(std::move(request), name_, command);
+  if (!answer) return unexpected(answer.error());
+  return host::detached_command_from(*answer);
+}
+
+Result<std::string> Session::read_log(const std::string& command, int stream, std::uint64_t& offset) const {
+  keeper::SessionsRequest request;
+  request.what = keeper::SessionsRequest::What::read;
+  request.stream = stream;
+  request.offset = offset;
+  const auto answer = host_->impl_->ask(std::move(request), name_, command);
+  if (!answer) return unexpected(answer.error());
+  return host::log_part_from(*answer, offset);
+}
+
+Result<void> Session::signal(const std::string& command, int number) const {
+  keeper::SessionsRequest request;
+  request.what = keeper::SessionsRequest::What::signal;
+  request.number = number;
+  const auto answer = host_->impl_->ask(std::move(request), name_, command);
+  if (!answer) return unexpected(answer.error());
+  return {};
+}
+
+Result<std::size_t> Session::write_input(const std::string& command, std::string_view data) const {
+  if (data.empty()) return 0;
+  constexpr std::size_t kMost = 64UL * 1024;  // a pipe has no room for more
+  keeper::SessionsRequest request;
+  request.what = keeper::SessionsRequest::What::write;
+  request.data = data.substr(0, kMost);
+  const auto answer = host_->impl_->ask(std::move(request), name_, command);
+  if (!answer) return unexpected(answer.error());
+  return host::taken_from(*answer);
+}
+
+Result<void> Session::close_input(const std::string& command) const {
+  keeper::SessionsRequest request;
+  request.what = keeper::SessionsRequest::What::write;
+  const auto answer = host_->impl_->ask(std::move(request), name_, command);
+  if (!answer) return unexpected(answer.error());
+  return {};
 }
 
 Result<void> Session::stop(bool purge) const { return host_->stop_session(name_, purge); }

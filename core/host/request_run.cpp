@@ -171,6 +171,7 @@ void RequestRun::execute(const std::shared_ptr<const plan::Plan>& plan, const Re
     result.failure = keeper.error();
     return ended(plan, std::move(result));
   }
+  if (context_.background) return start_background(plan, *keeper);
   execution::RunSpec spec;
   spec.plan = plan;
   spec.plugin = plugin_choice(*context_.prepared.settings, plan->backend, plan->backend_library);
@@ -197,6 +198,29 @@ void RequestRun::execute(const std::shared_ptr<const plan::Plan>& plan, const Re
     cancelled = state_->cancel_requested;  // before there was a run to cancel
   }
   if (cancelled) run->cancel();
+}
+
+void RequestRun::start_background(const std::shared_ptr<const plan::Plan>& plan, const KeeperPointer& keeper) {
+  if (!plan->has_named_session()) {
+    ExecResult result;
+    result.failure = plan::plan_failure(FailureKind::invalid_request,
+                                        "a command in the background needs a named session to go on in",
+                                        "name one: --session NAME, session.name or TERMINAL_SESSION");
+    return ended(plan, std::move(result));
+  }
+  environment::EnvironmentRequest wanted;
+  wanted.plan = plan;
+  wanted.plugin = plugin_choice(*context_.prepared.settings, plan->backend, plan->backend_library);
+  wanted.plugin.settings = plan->backend_settings;
+  wanted.guest_path = context_.guest_program;
+  wanted.deadline_ns = deadline_ns_;
+  auto environments = environment::make_named(keeper, context_.session_owner, context_.request.recreate_session);
+  auto start = std::make_shared<BackgroundStart>(keeper, std::move(environments), std::move(wanted),
+                                                 *context_.background, deadline_ns_);
+  start->begin([self = shared_from_this(), plan, keeper, start](ExecResult result) {
+    if (start->environment_was_there() && self->was_gone(result)) return self->execute(plan, keeper);
+    self->ended(plan, std::move(result));
+  });
 }
 
 // The session's environment went away between two runs, and this one found out before it had started.

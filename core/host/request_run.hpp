@@ -17,6 +17,7 @@
 #include "core/base/reactor.hpp"
 #include "core/environment/keeper_port.hpp"
 #include "core/execution/execution.hpp"
+#include "core/host/background_start.hpp"
 #include "core/host/execution_state.hpp"
 #include "core/host/planner.hpp"
 #include "core/host/session_environments.hpp"
@@ -41,6 +42,7 @@ struct RequestContext {
   SessionEnvironments* environments = nullptr;  // outlives every run
   bool single_run = false;
   std::string session_owner;
+  std::optional<BackgroundWish> background;  // set: it only has to start
   std::string guest_program;
   std::string spill_dir;
   execution::StreamsSpec streams;
@@ -77,6 +79,7 @@ class RequestRun : public std::enable_shared_from_this<RequestRun> {
   void attempt(plan::Plan plan);
   void find_keeper(const std::shared_ptr<const plan::Plan>& plan);
   void execute(const std::shared_ptr<const plan::Plan>& plan, const Result<KeeperPointer>& keeper);
+  void start_background(const std::shared_ptr<const plan::Plan>& plan, const KeeperPointer& keeper);
   bool was_gone(const ExecResult& result);
   void operate(const std::shared_ptr<const plan::Plan>& plan);
   void ended(const std::shared_ptr<const plan::Plan>& plan, ExecResult result);

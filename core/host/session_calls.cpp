@@ -99,6 +99,27 @@ Result<nlohmann::json> SessionCalls::list(const std::string& owner) {
   return all;
 }
 
+Result<nlohmann::json> SessionCalls::about_command(keeper::SessionsRequest request) {
+  const auto names = keepers();
+  if (!names) return unexpected(names.error());
+  if (request.deadline_ns == kNoDeadline) request.deadline_ns = deadline_after(kDeadline);
+  Failure refused = failure_of(FailureKind::invalid_request,
+                               fmt::format("there is no session \"{}\"", escape_for_terminal(to_valid_utf8(request.name))),
+                               "`exechost ps` lists those there are");
+  for (const std::string& keeper : *names) {
+    auto reply = call(keeper, request);
+    if (!reply) return unexpected(reply.error());
+    if (reply->status == keeper::ReplyStatus::ok && reply->body.is_null() &&
+        request.what == keeper::SessionsRequest::What::await) {
+      continue;  // it has just ended
+    }
+    if (auto answered = check(*reply); answered) return std::move(reply->body);
+    if (reply->failure.kind != FailureKind::invalid_request) return unexpected(reply->failure);
+    refused = reply->failure;
+  }
+  return unexpected(std::move(refused));
+}
+
 Result<void> SessionCalls::stop(const std::string& owner, const std::string& name, bool purge) {
   const auto names = keepers();
   if (!names) return unexpected(names.error());

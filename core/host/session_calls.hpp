@@ -19,6 +19,8 @@ class SessionCalls {
 
   // What every keeper's NamedSessions::list says, by name. A keeper that does not answer is a failure.
   Result<nlohmann::json> list(const std::string& owner);
+  // The first keeper's answer that knows the session and the command; else the last's refusal.
+  Result<nlohmann::json> about_command(keeper::SessionsRequest request);
   // invalid_request: no keeper has a session of that name.
   Result<void> stop(const std::string& owner, const std::string& name, bool purge);
 

@@ -162,7 +162,7 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
   Ticket spawn(const SpawnRequest& body, EventHandler handler) {
     const Ticket ticket = next++;
     executions.emplace(ticket, Running{std::move(handler)});
-    auto descriptors = duplicate(body.stdio);
+    auto descriptors = body.background ? Result<std::vector<UniqueFd>>(std::vector<UniqueFd>()) : duplicate(body.stdio);
     auto sent =
         descriptors ? send({ticket, body}, std::move(*descriptors)) : Result<void>(unexpected(descriptors.error()));
     if (!sent) {

@@ -167,6 +167,19 @@ SessionChoice decode_session(const json& object) {
   return session;
 }
 
+json encode_background(const BackgroundChoice& background) {
+  return {{"id", bytes(background.id)},
+          {"input", background.input},
+          {"run_until_ns", background.run_until_ns},
+          {"kill_grace_ms", background.kill_grace.count()}};
+}
+
+BackgroundChoice decode_background(const json& object) {
+  return {bytes_of(member(object, "id"), "id"), flag_at(object, "input"),
+          integer_at<std::int64_t>(object, "run_until_ns"),
+          std::chrono::milliseconds(integer_at<std::int64_t>(object, "kill_grace_ms"))};
+}
+
 json encode_failure(const Failure& failure) {
   return {{"kind", to_string(failure.kind)},
           {"phase", to_string(failure.phase)},
@@ -198,7 +211,7 @@ Failure decode_failure(const json& object) {
 constexpr std::array kReplyNames{"ok", "failed", "timed_out", "cancelled"};
 constexpr std::array kEventNames{"confined", "started", "exited", "gone", "failed"};
 constexpr std::array kStartedNames{"no", "yes", "unknown"};
-constexpr std::array kSessionsNames{"list", "stop"};
+constexpr std::array kSessionsNames{"list", "stop", "await", "read", "write", "signal"};
 
 template <class Enum, std::size_t Size>
 Enum enum_at(const json& object, const char* name, const std::array<const char*, Size>& names) {
@@ -236,6 +249,7 @@ struct HostEncoder {
             {"tty", request.tty},
             {"use_guest", request.use_guest},
             {"confinement", encode_confinement(request.confinement)},
+            {"background", request.background ? encode_background(*request.background) : json(nullptr)},
             {"deadline_ns", request.deadline_ns}};
   }
   json operator()(const CloseRequest& request) const {
@@ -259,7 +273,14 @@ struct HostEncoder {
             {"what", name_of(kSessionsNames, request.what)},
             {"name", bytes(request.name)},
             {"owner", bytes(request.owner)},
+            {"command", bytes(request.command)},
             {"purge", request.purge},
+            {"stream", request.stream},
+            {"offset", request.offset},
+            {"out_seen", request.out_seen},
+            {"err_seen", request.err_seen},
+            {"number", request.number},
+            {"data", bytes(request.data)},
             {"deadline_ns", request.deadline_ns}};
   }
   json operator()(const CancelMessage& /*message*/) const { return {{"type", "cancel"}}; }
@@ -275,6 +296,9 @@ SpawnRequest decode_spawn(const json& body) {
   request.tty = flag_at(body, "tty");
   request.use_guest = flag_at(body, "use_guest");
   request.confinement = decode_confinement(member(body, "confinement"));
+  if (const json& background = member(body, "background"); !background.is_null()) {
+    request.background = decode_background(background);
+  }
   request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
   return request;
 }
@@ -347,7 +371,14 @@ SessionsRequest decode_sessions(const json& body) {
   request.what = enum_at<SessionsRequest::What>(body, "what", kSessionsNames);
   request.name = bytes_of(member(body, "name"), "name");
   request.owner = bytes_of(member(body, "owner"), "owner");
+  request.command = bytes_of(member(body, "command"), "command");
   request.purge = flag_at(body, "purge");
+  request.stream = integer_at<int>(body, "stream");
+  request.offset = integer_at<std::uint64_t>(body, "offset");
+  request.out_seen = integer_at<std::uint64_t>(body, "out_seen");
+  request.err_seen = integer_at<std::uint64_t>(body, "err_seen");
+  request.number = integer_at<int>(body, "number");
+  request.data = bytes_of(member(body, "data"), "data");
   request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
   return request;
 }

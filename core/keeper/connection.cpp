@@ -120,7 +120,7 @@ bool Connection::dispatch(Packet packet) {
   } else if (auto* opening = std::get_if<OpenRequest>(&message->body)) {
     open(ticket, std::move(*opening));
   } else if (auto* spawning = std::get_if<SpawnRequest>(&message->body)) {
-    const std::size_t expected = spawning->stdio.size();
+    const std::size_t expected = spawning->background ? 0 : spawning->stdio.size();
     if (packet.descriptors.size() != expected && !packet.descriptors_lost) return false;
     if (executions_.contains(ticket)) return false;
     spawn(ticket, std::move(*spawning), std::move(packet));
@@ -227,6 +227,7 @@ void Connection::destroy(const std::shared_ptr<Environment>& environment, Enviro
 }
 
 void Connection::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet) {
+  const bool background = request.background.has_value();
   const auto refuse = [this, ticket](Failure failure) {
     ExecutionEvent event;
     event.kind = ExecutionEvent::Kind::failed;
@@ -234,7 +235,7 @@ void Connection::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet
     event.was_started = Started::no;
     send({ticket, std::move(event)});
   };
-  if (packet.descriptors.size() != request.stdio.size()) {
+  if (!background && packet.descriptors.size() != request.stdio.size()) {
     return refuse(make_failure(FailureKind::spawn_failed, Phase::spawn,
                                "the keeper has no descriptor left for the command's streams", "descriptors", EMFILE,
                                "raise the limit of open files (ulimit -n)"));
@@ -248,6 +249,16 @@ void Connection::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet
   if (request.argv.empty()) {
     return refuse(
         make_failure(FailureKind::invalid_request, Phase::spawn, "the command is empty: argv has no element", "argv"));
+  }
+  if (background) {
+    if (sessions_ == nullptr || environments_.find(environment->number)) {
+      return refuse(make_failure(FailureKind::unsupported, Phase::spawn,
+                                 "only a named session can keep a command in the background", "session"));
+    }
+    return sessions_->start_background(environment, std::move(request),
+                                       [weak = std::weak_ptr(self_), ticket](ExecutionEvent event) {
+                                         if (const auto self = weak.lock()) (*self)->send({ticket, std::move(event)});
+                                       });
   }
   Execution::Surroundings surroundings{loop_,
                                        pool_,
@@ -303,10 +314,12 @@ void Connection::sessions(std::uint64_t ticket, const SessionsRequest& request) 
     return reply_failed(ticket, make_failure(FailureKind::invalid_request, Phase::cleanup,
                                              "this keeper is of one program and has no named sessions", "session"));
   }
+  const auto answered = [weak = std::weak_ptr(self_), ticket](Reply said) {
+    if (const auto self = weak.lock()) (*self)->reply(ticket, std::move(said));
+  };
+  if (request.what != SessionsRequest::What::stop) return sessions_->about_background(request, answered);
   sessions_->stop(request.owner, request.name, request.purge, request.deadline_ns,
-                  [weak = std::weak_ptr(self_), ticket](const CallResult& result) {
-                    if (const auto self = weak.lock()) (*self)->reply(ticket, reply_from(result));
-                  });
+                  [answered](const CallResult& result) { answered(reply_from(result)); });
 }
 
 void Connection::list(std::uint64_t ticket, ListRequest request) {

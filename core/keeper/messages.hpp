@@ -61,6 +61,14 @@ struct OpenRequest {
   std::int64_t deadline_ns = INT64_MAX;
 };
 
+// A command of a named session that goes on without its host: the keeper has its streams.
+struct BackgroundChoice {
+  std::string id;      // unique among those of the session
+  bool input = false;  // a pipe that can be written to later, instead of /dev/null
+  std::int64_t run_until_ns = INT64_MAX;
+  std::chrono::milliseconds kill_grace{2000};
+};
+
 struct SpawnRequest {
   std::uint64_t environment = 0;       // from OpenReply
   std::vector<std::string> argv;       // raw bytes
@@ -69,6 +77,7 @@ struct SpawnRequest {
   bool tty = false;
   bool use_guest = true;  // start through exechost-guest
   plan::Confinement confinement;
+  std::optional<BackgroundChoice> background;  // set: no descriptors travel
   std::array<int, 3> stdio{-1, -1, -1};  // pipes, a terminal's slave or /dev/null; duplicated, stay the caller's
   std::int64_t deadline_ns = INT64_MAX;
 };
@@ -95,11 +104,25 @@ struct ReapRequest {
 
 // The named sessions of this keeper.
 struct SessionsRequest {
-  enum class What { list, stop };
+  enum class What {
+    list,
+    stop,   // purge
+    await,  // until the command's output goes beyond what was seen, or it ended, or the deadline
+    read,   // stream, offset
+    write,  // data; empty: close the input
+    signal  // number; SIGKILL: the whole tree
+  };
   What what = What::list;
-  std::string name;   // for stop
-  std::string owner;  // of those that are meant; list: only these
+  std::string name;     // of the session; not for list
+  std::string owner;    // of those that are meant; list: only these
+  std::string command;  // the id of one in the background; empty: the last that was started
   bool purge = false;
+  int stream = 1;
+  std::uint64_t offset = 0;
+  std::uint64_t out_seen = 0;
+  std::uint64_t err_seen = 0;
+  int number = 0;
+  std::string data;
   std::int64_t deadline_ns = INT64_MAX;
 };
 

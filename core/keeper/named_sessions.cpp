@@ -76,6 +76,7 @@ NamedSessions::NamedSessions(std::shared_ptr<Core> core, WorkerPool& pool, Sessi
       changed_(std::move(changed)),
       operations_(loop_, pool),
       environments_(core_, operations_, changed_),
+      pool_(pool),
       marks_(std::move(marks)) {
   operations_.when_empty(changed_);
 }
@@ -318,6 +319,7 @@ void NamedSessions::closed(const Key& key, const Environment* environment, const
   session.users.clear();
   session.environment.reset();
   marks_.remove(key.first, key.second);
+  forget_commands_later(key);
   // One that could not be closed is not given out again either; its ledger entry stays.
   if (session.waiters.empty()) {
     sessions_.erase(found);
@@ -356,7 +358,21 @@ nlohmann::json NamedSessions::list(const std::string& owner) const {
                         {"idle_ms", idle ? milliseconds_since(session.idle_since) : 0},
                         {"idle_timeout_ms", session.choice.idle_timeout.count()},
                         {"max_lifetime_ms", session.choice.max_lifetime.count()},
-                        {"environment_id", open ? session.environment->id : ""}});
+                        {"environment_id", open ? session.environment->id : ""},
+                        {"commands", describe_all(key)}});
+  }
+  // Those that have ended, but not what their commands said.
+  for (const auto& [key, commands] : commands_) {
+    if (key.first != owner || sessions_.contains(key)) continue;
+    sessions.push_back({{"name", to_valid_utf8(key.second)},
+                        {"owner", to_valid_utf8(key.first)},
+                        {"backend", ""},
+                        {"state", "ended"},
+                        {"running", 0},
+                        {"age_ms", 0},
+                        {"idle_ms", 0},
+                        {"environment_id", ""},
+                        {"commands", describe_all(key)}});
   }
   return sessions;
 }
@@ -364,6 +380,13 @@ nlohmann::json NamedSessions::list(const std::string& owner) const {
 void NamedSessions::stop(const std::string& owner, const std::string& name, bool purge, std::int64_t deadline_ns,
                          Environments::Closed closed) {
   const auto found = sessions_.find({owner, name});
+  const bool remembered = commands_.erase({owner, name}) != 0;
+  if (found == sessions_.end() && remembered) {
+    CallResult forgotten;
+    forgotten.status = ReplyStatus::ok;
+    closed(forgotten);
+    return changed_();
+  }
   if (found == sessions_.end()) {
     return closed(CallResult::failed(make_failure(FailureKind::invalid_request, Phase::cleanup,
                                                   fmt::format("there is no session {}", quoted(name)), "session", 0,
@@ -379,6 +402,7 @@ void NamedSessions::stop(const std::string& owner, const std::string& name, bool
 }
 
 void NamedSessions::end_all(std::int64_t deadline_ns) {
+  commands_.clear();
   std::vector<Key> keys;
   for (const auto& [key, session] : sessions_) keys.push_back(key);
   for (const Key& key : keys) {

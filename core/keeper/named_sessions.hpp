@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "core/keeper/background.hpp"
 #include "core/keeper/environments.hpp"
 #include "core/keeper/session_marks.hpp"
 #include "core/keeper/worker_pool.hpp"
@@ -50,9 +51,15 @@ class NamedSessions {
   // Ends what runs in it and closes it. invalid_request: there is none of that name.
   void stop(const std::string& owner, const std::string& name, bool purge, std::int64_t deadline_ns,
             Environments::Closed closed);
+  // Starts a command that goes on when its host ends. `send` hears of it as of any execution's events, while it can.
+  void start_background(const std::shared_ptr<Environment>& environment, SpawnRequest request,
+                        std::function<void(ExecutionEvent)> send);
+  // await, read, write, signal. invalid_request: there is no such session or command.
+  void about_background(const SessionsRequest& request, const Answer& answer);
+
   // Every session, because the keeper ends. They are gone when empty().
   void end_all(std::int64_t deadline_ns);
-  bool empty() const { return sessions_.empty() && operations_.empty(); }
+  bool empty() const { return sessions_.empty() && operations_.empty() && commands_.empty(); }
 
  private:
   struct Waiter {
@@ -90,7 +97,15 @@ class NamedSessions {
   const std::function<void()> changed_;
   Operations operations_;
   Environments environments_;
+  using Commands = std::list<std::shared_ptr<BackgroundCommand>>;
+  std::shared_ptr<BackgroundCommand> command_of(const SessionsRequest& request) const;
+  nlohmann::json describe_all(const Key& key) const;
+  void drop_old_commands(const Key& key);
+  void forget_commands_later(const Key& key);
+
+  WorkerPool& pool_;
   SessionMarks marks_;
+  std::map<Key, Commands> commands_;  // in the order they were started; also of sessions that have ended
   std::map<Key, Session> sessions_;
 };
 

@@ -132,6 +132,7 @@ class EXECHOST_API ExecHost {
   Result<std::string> backends_json();
 
  private:
+  friend class Session;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

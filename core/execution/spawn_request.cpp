@@ -1,0 +1,23 @@
+#include "core/execution/spawn_request.hpp"
+
+#include <fmt/format.h>
+
+namespace exechost::execution {
+
+keeper::SpawnRequest spawn_request(const plan::Plan& plan, const environment::Lease& lease) {
+  keeper::SpawnRequest request;
+  request.environment = lease.environment;
+  request.argv = plan.argv;
+  for (const auto& [name, value] : plan.environment) request.variables.push_back(fmt::format("{}={}", name, value));
+  request.cwd = plan.cwd;
+  request.tty = plan.tty;
+  request.use_guest = plan.guest != plan::GuestEntry::none;
+  request.confinement = plan.confinement;
+  if (lease.served) {  // it holds for the environment already
+    request.confinement.landlock_rules.clear();
+    request.confinement.view_checks.clear();
+  }
+  return request;
+}
+
+}  // namespace exechost::execution
