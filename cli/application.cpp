@@ -72,6 +72,11 @@ Application::Application() : parser_(kDescription, "exechost") {
   add(make_doctor_command());
   add(make_settings_command());
   add(make_approvals_command());
+  add(make_start_command());
+  add(make_logs_command());
+  add(make_attach_command());
+  add(make_wait_command());
+  add(make_kill_command());
   add(make_ps_command());
   add(make_stop_command());
   add(make_plugin_command());
