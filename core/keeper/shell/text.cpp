@@ -39,7 +39,7 @@ trap() {
   { builtin local - __exechost_out __exechost_status=0 __exechost_action __exechost_name; builtin set +eETuvx; } 2>&-
   builtin local __exechost_own='{ __exechost_state "$?" "$SHELLOPTS" && :; } >&- 2>&-'
   builtin local __exechost_exit= __exechost_err= __exechost_return= __exechost_debug=
-  builtin local -a __exechost_names=()
+  builtin local -a __exechost_names
   if (($# == 0)) || [[ $1 == -[lpP]* || ( $1 == -- && $# == 1 ) ]]; then
     __exechost_out=$'\n'$(builtin trap "$@") || __exechost_status=$?
     __exechost_out=${__exechost_out/$'\n'"trap -- '$__exechost_own' EXIT"/}

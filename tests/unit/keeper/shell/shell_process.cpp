@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -39,7 +40,9 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   constexpr std::array places{0, 1, 2, kStateIn, kStateOut};
   std::array<int, 5> high{};
   for (std::size_t i = 0; i < high.size(); ++i) high[i] = ::fcntl(ends[i], F_DUPFD_CLOEXEC, 30);
-  for (int fd = 3; fd < 30; ++fd) ::close(fd);
+  for (int fd = 3; fd < 1024; ++fd) {
+    if (std::find(high.begin(), high.end(), fd) == high.end()) ::close(fd);
+  }
   for (std::size_t i = 0; i < high.size(); ++i) ::dup2(high[i], places[i]);
   static_cast<void>(::signal(SIGPIPE, SIG_DFL));
   ::execve(argv.front(), argv.data(), variables.data());
@@ -74,14 +77,9 @@ void pump(UniqueFd state_in, const std::string& input, UniqueFd out, UniqueFd er
   }
 }
 
-}  // namespace
-
-ShellEnd Shells::operator()(const std::string& script) {
+ShellEnd start(const std::vector<std::string>& command, const Program& program) {
   static_cast<void>(::signal(SIGPIPE, SIG_IGN));
-  run.script = script;
-  const Program program = make_program(state, run, variables);
-  const bool fallback = !bash_ && !program.fallback.empty();
-  auto argv = pointers(fallback ? program.fallback : program.argv);
+  auto argv = pointers(command);
   auto environment = pointers(program.variables);
   UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   Pipe out;
@@ -100,8 +98,24 @@ ShellEnd Shells::operator()(const std::string& script) {
   state_out.write.reset();
   pump(std::move(state_in.write), program.input, std::move(out.read), std::move(err.read), state_out.read, end);
   EXPECT_EQ(::waitpid(pid, &end.status, 0), pid);
+  return end;
+}
+
+}  // namespace
+
+ShellEnd Shells::operator()(const std::string& script) {
+  run.script = script;
+  const Program program = make_program(state, run, variables);
+  const bool fallback = !bash_ && !program.fallback.empty();
+  ShellEnd end = start(fallback ? program.fallback : program.argv, program);
   if (auto handed = end.handed.state()) state = std::move(handed);
   return end;
+}
+
+ShellEnd Shells::plain(const std::string& script) const {
+  Program program;
+  program.variables = variables;
+  return start({bash_ ? "/bin/bash" : "/bin/sh", "-c", script}, program);
 }
 
 }  // namespace exechost::keeper::shell::test

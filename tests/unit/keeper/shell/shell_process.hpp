@@ -17,7 +17,7 @@ struct ShellEnd {
   int exit_code() const { return status >> 8; }
 };
 
-// `first`: the program that is tried before the fallback; empty: the fallback alone.
+// One session's: bash, or what is started where there is none.
 class Shells {
  public:
   explicit Shells(bool bash) : bash_(bash) {}
@@ -25,8 +25,10 @@ class Shells {
   std::optional<State> state;
   plan::ShellRun run;
 
-  // Takes the state over when there is one.
+  // Takes the state over when there is one, and keeps what is handed on.
   ShellEnd operator()(const std::string& script);
+  // The same shell as anybody would call it.
+  ShellEnd plain(const std::string& script) const;
 
  private:
   bool bash_;
