@@ -121,7 +121,12 @@ __exechost_options() {
   builtin unset -v __exechost_posix
   builtin local IFS=: name
   builtin shopt -u $BASHOPTS
-  builtin shopt -s $1
+  for name in $1; do
+    case $name in
+      extdebug) ;; # here bash takes it for a call of its debugger
+      *) builtin shopt -s "$name" ;;
+    esac
+  done
   builtin set +o braceexpand +o hashall +o interactive-comments
   for name in $2; do
     case $name in
@@ -133,9 +138,11 @@ __exechost_options() {
 }
 )sh";
 
-// Here the descriptor in which the shell keeps the pipe while the script runs without it has no other name than a
-// path: a plain sh can't redirect to a descriptor of two digits.
+// While the script runs the shell keeps the pipe in 10, close-on-exec. In the trap some have put it back to 9. A
+// plain sh can't redirect to a descriptor of two digits, hence the paths.
 const std::string_view kShSetUp = R"sh(__exechost_state() {
+  __exechost_pipe=/proc/self/fd/9
+  [ -p "$__exechost_pipe" ] || __exechost_pipe=/proc/self/fd/10
   {
     command printf '\0exechost\0sh\0'
     command pwd
@@ -151,11 +158,11 @@ const std::string_view kShSetUp = R"sh(__exechost_state() {
     )
     export -p
     command printf '\0\0\0\0%s\0end\0' "$-"
-  } > "/proc/self/fd/$2"
+  } > "$__exechost_pipe"
   __exechost_state() { return "$1"; }
   return "$1"
 }
-trap '{ __exechost_state "$?" 10 && :; } 2>&-' 0
+trap '{ __exechost_state "$?" && :; } 2>&-' 0
 )sh";
 
 const std::string_view kShReturn = R"sh(__exechost_enter() {
@@ -172,7 +179,7 @@ const std::string_view kShReturn = R"sh(__exechost_enter() {
 )sh";
 
 const std::string_view kShRun = R"sh({ eval "$__exechost_options$__exechost_script"; } 9>&-
-{ __exechost_state "$?" 9 && :; } 2>&-
+{ __exechost_state "$?" && :; } 2>&-
 )sh";
 
 }  // namespace exechost::keeper::shell

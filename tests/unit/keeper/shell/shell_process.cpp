@@ -36,14 +36,15 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 // The child, until exec.
-[[noreturn]] void become_shell(std::vector<char*>& argv, std::vector<char*>& variables, const int (&ends)[5]) {
+[[noreturn]] void become_shell(std::vector<char*>& argv, std::vector<char*>& variables, const int (&ends)[5],
+                               std::size_t count) {
   constexpr std::array places{0, 1, 2, kStateIn, kStateOut};
   std::array<int, 5> high{};
   for (std::size_t i = 0; i < high.size(); ++i) high[i] = ::fcntl(ends[i], F_DUPFD_CLOEXEC, 30);
   for (int fd = 3; fd < 1024; ++fd) {
     if (std::find(high.begin(), high.end(), fd) == high.end()) ::close(fd);
   }
-  for (std::size_t i = 0; i < high.size(); ++i) ::dup2(high[i], places[i]);
+  for (std::size_t i = 0; i < count; ++i) ::dup2(high[i], places[i]);
   static_cast<void>(::signal(SIGPIPE, SIG_DFL));
   ::execve(argv.front(), argv.data(), variables.data());
   ::_exit(121);
@@ -90,7 +91,8 @@ ShellEnd start(const std::vector<std::string>& command, const Program& program) 
   const pid_t pid = ::fork();
   if (pid == 0) {
     become_shell(argv, environment,
-                 {null.get(), out.write.get(), err.write.get(), state_in.read.get(), state_out.write.get()});
+                 {null.get(), out.write.get(), err.write.get(), state_in.read.get(), state_out.write.get()},
+                 program.input.empty() ? 3 : 5);
   }
   out.write.reset();
   err.write.reset();
