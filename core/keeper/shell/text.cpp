@@ -96,7 +96,7 @@ builtin trap -- '{ __exechost_state "$?" "$SHELLOPTS" && :; } >&- 2>&-' EXIT
 
 // In the order in which they are called. Options come last: what is read with them on could become something else.
 const std::string_view kBashReturn = R"sh(__exechost_enter() {
-  builtin local folder=$1
+  builtin local folder="$1"
   builtin unset -f __exechost_enter
   builtin cd -- "$folder" && builtin return
   while [[ $folder == */?* ]]; do
