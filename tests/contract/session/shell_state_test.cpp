@@ -145,7 +145,9 @@ TEST_P(ShellState, WhatTheRequestNamesWins) {
   Request request = shell_request("echo $A $B; pwd");
   request.env = {{"A", "one"}};
   request.cwd = "/";
-  EXPECT_EQ(host_->run(request).out.data, "one 2\n/\n");
+  const ExecResult result = host_->run(request);
+  EXPECT_EQ(result.out.data, "one 2\n/\n");
+  EXPECT_EQ(result.environment_id, run("true").environment_id);
   EXPECT_EQ(out_of("echo $A; pwd"), "one\n/\n");
 }
 
@@ -200,7 +202,7 @@ TEST_P(ShellState, ScriptsWaitForEachOtherAndCommandsDoNot) {
   Execution first = start("export ORDER=1; " + witness.hold() + "exec 9>&-; " + barrier.wait());
   ASSERT_TRUE(witness.wait_held());
   std::vector<Execution> waiting;
-  for (int i = 2; i < 8; ++i) waiting.push_back(start("export ORDER=$ORDER" + std::to_string(i)));
+  for (int i = 2; i < 8; ++i) waiting.push_back(start("export ORDER=${ORDER}" + std::to_string(i)));
   EXPECT_EQ(host_->run(sh_request("echo beside")).out.data, "beside\n");
   Request hasty = shell_request("echo never");
   hasty.timeout = 300ms;
@@ -214,7 +216,11 @@ TEST_P(ShellState, ScriptsWaitForEachOtherAndCommandsDoNot) {
   EXPECT_TRUE(first.running());
   barrier.open();
   EXPECT_EQ(first.wait().exit_code, 0);
-  for (Execution& execution : waiting) EXPECT_EQ(execution.wait().exit_code, 0);
+  for (Execution& execution : waiting) {
+    EXPECT_EQ(execution.wait().exit_code, 0);
+    EXPECT_EQ(execution.wait().environment_id, first.wait().environment_id);
+  }
+  EXPECT_EQ(run("true").environment_id, first.wait().environment_id);
   EXPECT_EQ(out_of("echo $ORDER"), "1234567\n");
 }
 
@@ -224,7 +230,7 @@ TEST_P(ShellState, OneThatIsNotToWaitIsRefused) {
   Execution first = start("export A=1; " + witness.hold() + "exec 9>&-; " + barrier.wait());
   ASSERT_TRUE(witness.wait_held());
   Request refused = shell_request("echo never");
-  refused.settings_json = R"({"session": {"busy": "refuse"}, "on_unavailable": "open", "fallback": ["local"], "admission": {"node": {"security": "full"}}})";
+  refused.settings_json = R"({"session": {"busy": "refuse"}, "on_unavailable": "open", "fallback": ["local"]})";
   const ExecResult busy = host_->run(refused);
   ASSERT_TRUE(busy.failure);
   EXPECT_EQ(busy.failure->kind, FailureKind::unavailable) << describe(*busy.failure);
