@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -29,7 +30,10 @@ bool make_pipe(Pipe& pipe) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
   pipe = {UniqueFd(ends[0]), UniqueFd(ends[1])};
-  return true;
+  // Shells open it once more by its path below /proc/self, also as another user than the keeper's. Who can't look
+  // into a process that has it can't do so.
+  constexpr mode_t kAnybody = 0666;
+  return ::fchmod(ends[0], kAnybody) == 0;
 }
 
 std::string shown(const std::string& path) {

@@ -154,10 +154,12 @@ TEST_P(ShellState, WhatTheRequestNamesWins) {
 TEST_P(ShellState, ABackgroundProcessDelaysNothing) {
   // A subshell has what the shell has, also the state's descriptor.
   const Witness witness(scene_->workspace() + "/witness");
-  const ExecResult result =
-      run("( " + witness.hold() + "exec >/dev/null 2>&1 < /dev/null; while sleep 1; do :; done ) & read -r x < " + scene_->workspace() +
-          "/witness & export A=1; exit 3");
-  EXPECT_EQ(result.exit_code, 3);
+  const Barrier barrier(scene_->workspace() + "/barrier");
+  Execution running = start("( " + witness.hold() + "exec >/dev/null 2>&1 < /dev/null; while sleep 1; do :; done ) & " +
+                            barrier.wait() + "export A=1; exit 3");
+  ASSERT_TRUE(witness.wait_held());
+  barrier.open();
+  EXPECT_EQ(running.wait().exit_code, 3);
   EXPECT_TRUE(witness.let_go());
   EXPECT_EQ(out_of("echo $A"), "1\n");
 }

@@ -105,8 +105,8 @@ TEST_P(Serve, FurtherDescriptorsGetTheirPlaces) {
     GuestOptions options = served_by(server);
     options.further = {in.read.get(), out.write.get()};
     const std::string from = std::to_string(first);
-    const std::string to = "/proc/self/fd/" + std::to_string(second);
-    SpecWriter spec = shell("cat <&" + from + "; echo there > " + to + "; ls /proc/self/fd | wc -l");
+    const std::string to = std::to_string(second);  // a plain sh knows one digit only
+    SpecWriter spec = shell("cat <&" + from + "; bash -c 'echo there >&" + to + "'; ls /proc/self/fd | wc -l");
     spec.add_descriptor(static_cast<std::uint32_t>(first));
     spec.add_descriptor(static_cast<std::uint32_t>(second));
     GuestProcess command(programs_, spec, std::move(options));
