@@ -11,10 +11,10 @@ void Execution::wait_for_turn(std::vector<UniqueFd> stdio) {
   if (!environment_->shells) environment_->shells = std::make_shared<shell::Line>();
   shell::Turns& turns = environment_->shells->turns;
   if (request_.shell->refuse_when_busy && turns.taken()) {
-    send_failed(make_failure(FailureKind::unavailable, Phase::spawn,
-                             "another shell script runs in the session's environment", kBusyStep, 0,
-                             "wait for its end, or let them queue: session.busy"),
-                Started::no);
+    send_failed(
+        make_failure(FailureKind::unavailable, Phase::spawn, "another shell script runs in the session's environment",
+                     kBusyStep, 0, "wait for its end, or let them queue: session.busy"),
+        Started::no);
     return retire();
   }
   waiting_ = true;

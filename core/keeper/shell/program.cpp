@@ -45,7 +45,8 @@ std::vector<Variable> split(const std::vector<std::string>& variables, const pla
   for (const std::string_view variable : variables) {
     const std::size_t end = std::min(variable.find('='), variable.size());
     Variable one{variable.substr(0, end), variable.substr(std::min(end + 1, variable.size())), false};
-    one.given = std::find(run.given_variables.begin(), run.given_variables.end(), one.name) != run.given_variables.end();
+    one.given =
+        std::find(run.given_variables.begin(), run.given_variables.end(), one.name) != run.given_variables.end();
     all.push_back(one);
   }
   return all;
@@ -65,15 +66,16 @@ std::string unset_others(std::string_view command, const std::vector<Variable>& 
 std::string set_given(std::string_view command, const std::vector<Variable>& variables) {
   std::string text;
   for (const Variable& variable : variables) {
-    if (!variable.given || !variable.is_identifier() || variable.name == kStartUpFile || variable.name == kPosix) continue;
+    if (!variable.given || !variable.is_identifier() || variable.name == kStartUpFile || variable.name == kPosix)
+      continue;
     text += fmt::format("{} {}={} >&- 2>&-\n", command, variable.name, quote(variable.value));
   }
   return text;
 }
 
 const Variable* find(const std::vector<Variable>& variables, std::string_view name) {
-  const auto found =
-      std::find_if(variables.begin(), variables.end(), [name](const Variable& variable) { return variable.name == name; });
+  const auto found = std::find_if(variables.begin(), variables.end(),
+                                  [name](const Variable& variable) { return variable.name == name; });
   return found == variables.end() ? nullptr : &*found;
 }
 
@@ -105,7 +107,8 @@ std::string bash_input(const std::optional<State>& state, const plan::ShellRun& 
   text += "builtin printf -v PWD %s \"$__exechost_pwd\" 2>&-\nbuiltin unset -v __exechost_pwd\n";
   // What functions are made of must not be read in that mode; whoever had it has it again in the end.
   const Variable* const posix = find(variables, kPosix);
-  text += posix != nullptr && posix->given ? "__exechost_posix=1\n" : "[[ ! ${POSIXLY_CORRECT+x} ]] || __exechost_posix=1\n";
+  text += posix != nullptr && posix->given ? "__exechost_posix=1\n"
+                                           : "[[ ! ${POSIXLY_CORRECT+x} ]] || __exechost_posix=1\n";
   text += "builtin set +o posix\n";
   text += set_given("builtin declare -x", variables);
   text += "builtin shopt -s extglob\n";
@@ -136,7 +139,8 @@ std::string sh_options(const State& state) {
   return letters.empty() ? letters : fmt::format("set -{}; ", letters);
 }
 
-std::vector<std::string> sh_argv(const State* state, const plan::ShellRun& run, const std::vector<Variable>& variables) {
+std::vector<std::string> sh_argv(const State* state, const plan::ShellRun& run,
+                                 const std::vector<Variable>& variables) {
   std::string text = "__exechost_script=$1\nshift\nunset -v BASH_ENV\n";
   text += export_again(variables, kStartUpFile) + export_again(variables, kPosix);
   if (state != nullptr) text += ". /proc/self/fd/8\n";

@@ -122,13 +122,14 @@ void Run::conclude(bool started, std::vector<std::string>& warnings) {
   stop_reading();
   if (!started) return;
   if (const auto other = handed_.other_folder(); other && !folder_.empty()) {
-    warnings.push_back(
-        fmt::format("the session's folder \"{}\" can't be entered any more: the shell started in \"{}\"", shown(folder_), shown(*other)));
+    warnings.push_back(fmt::format("the session's folder \"{}\" can't be entered any more: the shell started in \"{}\"",
+                                   shown(folder_), shown(*other)));
   }
   if (handed_.too_large()) {
-    warnings.push_back(fmt::format("the shell's state takes more than {} KiB and was not kept: the next one in this session goes on from "
-                                   "the state before",
-                                   kMaxStateBytes / 1024));
+    warnings.push_back(fmt::format(
+        "the shell's state takes more than {} KiB and was not kept: the next one in this session goes on from "
+        "the state before",
+        kMaxStateBytes / 1024));
     return;
   }
   auto state = handed_.state();

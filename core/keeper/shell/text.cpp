@@ -12,6 +12,7 @@ namespace exechost::keeper::shell {
 // A trap of the script for EXIT would replace this one, so `trap` is a function that puts the two behind each
 // other. bash undoes in a function what it does to the traps DEBUG, ERR and RETURN unless they are set, so there
 // they are set to something that takes itself away; and a trap for RETURN is not yet meant for this function.
+// Before bash 4.4 a function can't have options of its own, so there such a trap takes our place.
 const std::string_view kBashSetUp = R"sh(unset -v BASH_ENV
 exec 8<&-
 { exec 187>&10; } 9>&- 2>&-
@@ -35,7 +36,7 @@ __exechost_state() {
   } >&187
   builtin return "$1"
 }
-trap() {
+((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)) || trap() {
   { builtin local - __exechost_out __exechost_status=0 __exechost_action __exechost_name; builtin set +eETuvx; } 2>&-
   builtin local __exechost_own='{ __exechost_state "$?" "$SHELLOPTS" && :; } >&- 2>&-'
   builtin local __exechost_exit= __exechost_err= __exechost_return= __exechost_debug=
@@ -108,13 +109,14 @@ const std::string_view kBashReturn = R"sh(__exechost_enter() {
   builtin printf '\0' >&187
 }
 __exechost_attributes() {
-  builtin local - IFS=$'\n' line
-  builtin set -f
+  builtin local IFS=$'\n' line
   builtin unset -f __exechost_attributes
+  builtin set -f
   for line in $1; do
     line=${line#declare }
     [[ $line == '-f '* ]] || builtin declare "${line%% *}" "${line#* }"
   done
+  builtin set +f
 }
 __exechost_options() {
   builtin unset -f __exechost_options

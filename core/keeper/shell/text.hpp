@@ -12,8 +12,8 @@ inline constexpr int kStateOut = 9;
 
 // For bash, read as BASH_ENV, so that the script itself stays what bash was called with: its line numbers, its $0
 // and what it says about syntax errors are those of `bash -c`.
-extern const std::string_view kBashSetUp;    // first
-extern const std::string_view kBashReturn;   // functions that take a state over
+extern const std::string_view kBashSetUp;   // first
+extern const std::string_view kBashReturn;  // functions that take a state over
 // For a plain sh, which has no such file: the script is evaluated by this one.
 extern const std::string_view kShSetUp;
 extern const std::string_view kShReturn;

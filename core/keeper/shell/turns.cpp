@@ -12,7 +12,8 @@ void Turns::enter(Id& id, std::function<void()> go) {
 }
 
 void Turns::leave(Id id) {
-  const auto found = std::find_if(line_.begin(), line_.end(), [id](const Waiting& waiting) { return waiting.id == id; });
+  const auto found =
+      std::find_if(line_.begin(), line_.end(), [id](const Waiting& waiting) { return waiting.id == id; });
   if (found == line_.end()) return;
   line_.erase(found);
   advance();

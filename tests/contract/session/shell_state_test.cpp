@@ -52,23 +52,28 @@ INSTANTIATE_TEST_SUITE_P(With, ShellState, ::testing::Values(KeeperPlacement::ch
 
 TEST_P(ShellState, AllOfItGoesOn) {
   EXPECT_EQ(out_of("pwd"), scene_->workspace() + "\n");
-  EXPECT_EQ(out_of("mkdir -p a/b; cd a; cd b; export X=$'1\\n\\'2' Y=; unset HOME; export -n LANG; plain=1; umask 077"), "");
+  EXPECT_EQ(out_of("mkdir -p a/b; cd a; cd b; export X=$'1\\n\\'2' Y=; unset HOME; export -n LANG; plain=1; umask 077"),
+            "");
   EXPECT_EQ(out_of("f() { echo \"f $1\"; }; alias ll='ls -l'; set -o pipefail; shopt -s nullglob"), "");
   const std::string look =
-      "pwd; echo \"$OLDPWD\"; echo \"$X${Y-unset}${HOME-unset}${plain-unset}\"; umask; f x; alias; set -o | grep pipefail; shopt -p nullglob";
+      "pwd; echo \"$OLDPWD\"; echo \"$X${Y-unset}${HOME-unset}${plain-unset}\"; umask; f x; alias; set -o | grep "
+      "pipefail; shopt -p nullglob";
   const std::string seen = scene_->workspace() + "/a/b\n" + scene_->workspace() +
                            "/a\n1\n'2unsetunset\n0077\nf x\nalias ll='ls -l'\npipefail       \ton\nshopt -s nullglob\n";
   EXPECT_EQ(out_of(look), seen);
   EXPECT_EQ(out_of(look), seen);
   // Another session has none of it, nor has a command that is no shell script.
   EXPECT_EQ(ExecHost(host_options(*scene_, GetParam())).run(shell_request("pwd")).out.data, scene_->workspace() + "\n");
-  EXPECT_EQ(host_->run(sh_request("pwd; echo ${X-unset}; cd /; export X=9")).out.data, scene_->workspace() + "\nunset\n");
+  EXPECT_EQ(host_->run(sh_request("pwd; echo ${X-unset}; cd /; export X=9")).out.data,
+            scene_->workspace() + "\nunset\n");
   EXPECT_EQ(out_of(look), seen);
 }
 
 TEST_P(ShellState, ItsStreamsAreTheScriptsOwn) {
   out_of("export A=1");
-  Request request = shell_request("cat; echo err >&2; ls /proc/self/fd; ls -l /proc/$$/fd | grep -v -e total -e pipe: -e /dev/null | grep -c .; exit 5");
+  Request request = shell_request(
+      "cat; echo err >&2; ls /proc/self/fd; ls -l /proc/$$/fd | grep -v -e total -e pipe: -e /dev/null | grep -c .; "
+      "exit 5");
   request.standard_input.kind = StdinSource::Kind::bytes;
   request.standard_input.bytes = "in\n";
   const ExecResult result = host_->run(request);
@@ -135,7 +140,8 @@ TEST_P(ShellState, AFolderThatIsGone) {
   const ExecResult result = run("pwd");
   EXPECT_EQ(result.out.data, scene_->workspace() + "\n");
   EXPECT_EQ(result.err.data, "");
-  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("\"" + scene_->workspace() + "/one/two\" can't be entered any more: the shell started in \"" +
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("\"" + scene_->workspace() +
+                                                     "/one/two\" can't be entered any more: the shell started in \"" +
                                                      scene_->workspace() + "\"")));
   EXPECT_EQ(out_of("pwd"), scene_->workspace() + "\n");
 }
@@ -170,15 +176,18 @@ TEST_P(ShellState, MoreThanABoundIsNotKept) {
   EXPECT_EQ(large.exit_code, 2);
   EXPECT_THAT(large.warnings, ElementsAre(HasSubstr("more than 1024 KiB")));
   EXPECT_EQ(out_of("echo $A ${B-unset}"), "before unset\n");
-  EXPECT_EQ(out_of("printf -v C %100000s; for i in 1 2 3 4 5 6 7 8 9; do export C$i=\"$C\"; done; unset C; export A=after"), "");
+  EXPECT_EQ(
+      out_of("printf -v C %100000s; for i in 1 2 3 4 5 6 7 8 9; do export C$i=\"$C\"; done; unset C; export A=after"),
+      "");
   EXPECT_EQ(out_of("echo $A ${#C1} ${#C9}"), "after 100000 100000\n");
 }
 
 // Anything may come back over the pipe: it is kept or not, and never anything but a shell's input.
 TEST_P(ShellState, WhatComesBackMayBeAnything) {
   out_of("export A=1");
-  const std::vector<std::string> nonsense{"head -c 300000 /dev/urandom >&187; kill -9 $$", "head -c 3000000 /dev/zero >&187; kill -9 $$",
-                                          "printf 'exechost\\0bash\\0' >&187; kill -9 $$", "exec 187>&-", "yes >&187 & exec true"};
+  const std::vector<std::string> nonsense{
+      "head -c 300000 /dev/urandom >&187; kill -9 $$", "head -c 3000000 /dev/zero >&187; kill -9 $$",
+      "printf 'exechost\\0bash\\0' >&187; kill -9 $$", "exec 187>&-", "yes >&187 & exec true"};
   for (const std::string& script : nonsense) {
     run(script);
     EXPECT_EQ(out_of("echo $A; pwd"), "1\n" + scene_->workspace() + "\n") << script;
@@ -251,7 +260,8 @@ TEST_P(ShellState, EndsWithItsEnvironment) {
   out_of("cd /usr; export A=1");
   for (const auto& process : descendants_of(getpid())) {
     const auto all = descendants_of(process.pid);
-    const bool holds_guest = std::any_of(all.begin(), all.end(), [](const auto& other) { return other.name == "exechost-guest"; });
+    const bool holds_guest =
+        std::any_of(all.begin(), all.end(), [](const auto& other) { return other.name == "exechost-guest"; });
     if (process.name != "exechost-guest" || holds_guest) continue;
     ASSERT_EQ(::kill(process.pid, SIGKILL), 0);
     ASSERT_TRUE(wait_until_ended(process.pid, 20s));
@@ -261,19 +271,22 @@ TEST_P(ShellState, EndsWithItsEnvironment) {
   EXPECT_EQ(next.out.data, scene_->workspace() + "\nunset\n");
   // Other names, other places and runs of their own have none either.
   out_of("export A=2");
-  for (const char* settings : {R"({"session": {"name": "other"}})", R"({"session": {"persistent": false}})", R"({"resources": {"tmp_size": "64m"}})"}) {
+  for (const char* settings : {R"({"session": {"name": "other"}})", R"({"session": {"persistent": false}})",
+                               R"({"resources": {"tmp_size": "64m"}})"}) {
     Request request = shell_request("echo ${A-unset}");
     request.settings_json = settings;
     EXPECT_EQ(host_->run(request).out.data, "unset\n") << settings;
   }
   Request alone = shell_request("echo $0 ${BASH_VERSION-none}; ls /proc/$$/fd");
   alone.settings_json = R"({"session": {"persistent": false}})";
-  EXPECT_EQ(host_->run(alone).out.data, host_->run([&] {
-    Request plain = alone;
-    plain.argv = {"/bin/sh", "-c", *plain.shell};
-    plain.shell.reset();
-    return plain;
-  }()).out.data);
+  EXPECT_EQ(host_->run(alone).out.data, host_
+                                            ->run([&] {
+                                              Request plain = alone;
+                                              plain.argv = {"/bin/sh", "-c", *plain.shell};
+                                              plain.shell.reset();
+                                              return plain;
+                                            }())
+                                            .out.data);
   EXPECT_EQ(out_of("echo $A"), "2\n");
 }
 
@@ -286,7 +299,8 @@ TEST_P(ShellState, APlainShellWhereThereIsNoBash) {
   const ExecResult first = without_bash("cd /usr; export A='1 2'; umask 077; set -u; alias ll=ls; f() { :; }; exit 3");
   EXPECT_EQ(first.exit_code, 3) << (first.failure ? describe(*first.failure) : first.err.data);
   EXPECT_THAT(first.warnings, Not(::testing::Contains(HasSubstr("state"))));
-  const ExecResult second = without_bash("pwd; echo \"$A\" ${BASH_VERSION-none}; umask; alias; echo $-; ls /proc/self/fd");
+  const ExecResult second =
+      without_bash("pwd; echo \"$A\" ${BASH_VERSION-none}; umask; alias; echo $-; ls /proc/self/fd");
   EXPECT_EQ(second.out.data, "/usr\n1 2 none\n0077\nll='ls'\nu\n0\n1\n2\n3\n");
   EXPECT_EQ(second.err.data, "");
 }

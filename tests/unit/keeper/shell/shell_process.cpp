@@ -63,12 +63,15 @@ void pump(UniqueFd state_in, const std::string& input, UniqueFd out, UniqueFd er
     return count;
   };
   while (out || err) {
-    pollfd fds[4] = {{out.get(), POLLIN, 0}, {err.get(), POLLIN, 0}, {state_out.get(), POLLIN, 0},
-                     {state_in.get(), POLLOUT, 0}};
+    pollfd fds[4] = {
+        {out.get(), POLLIN, 0}, {err.get(), POLLIN, 0}, {state_out.get(), POLLIN, 0}, {state_in.get(), POLLOUT, 0}};
     ASSERT_GT(::poll(fds, 4, 30'000), 0) << "the shell does nothing more";
-    if (fds[0].revents != 0 && read_into(out.get(), [&](std::string_view bytes) { end.out += bytes; }) <= 0) out.reset();
-    if (fds[1].revents != 0 && read_into(err.get(), [&](std::string_view bytes) { end.err += bytes; }) <= 0) err.reset();
-    if ((fds[2].revents & POLLIN) != 0) read_into(state_out.get(), [&](std::string_view bytes) { end.handed.take(bytes); });
+    if (fds[0].revents != 0 && read_into(out.get(), [&](std::string_view bytes) { end.out += bytes; }) <= 0)
+      out.reset();
+    if (fds[1].revents != 0 && read_into(err.get(), [&](std::string_view bytes) { end.err += bytes; }) <= 0)
+      err.reset();
+    if ((fds[2].revents & POLLIN) != 0)
+      read_into(state_out.get(), [&](std::string_view bytes) { end.handed.take(bytes); });
     if (fds[3].revents == 0) continue;
     const ssize_t count = ::write(state_in.get(), input.data() + written, input.size() - written);
     if (count > 0) written += static_cast<std::size_t>(count);

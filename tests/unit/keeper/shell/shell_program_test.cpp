@@ -67,7 +67,8 @@ TEST_P(Both, FolderMaskAliasesAndExports) {
 TEST_P(Both, WhatWasUnsetStaysUnset) {
   Shells shell(GetParam());
   shell.variables = {"PATH=/usr/bin:/bin", "A=a", "B=b", "C=c", "odd.name=d"};
-  expect_kept(shell, {"both", "unset A; B=changed; readonly X=1; y=2; export C", "echo ${A-unset} $B $C ${X-no} ${y-no}; env | grep odd || :",
+  expect_kept(shell, {"both", "unset A; B=changed; readonly X=1; y=2; export C",
+                      "echo ${A-unset} $B $C ${X-no} ${y-no}; env | grep odd || :",
                       GetParam() ? "unset changed c no no\nodd.name=d\n" : "unset changed c no no\n"});
   EXPECT_EQ(shell("env | grep -c '^[ABC]='").out, "2\n");
 }
@@ -82,7 +83,8 @@ TEST_P(Both, EveryByteOfAValueAndOfAFolder) {
     shell.variables = {"PATH=/usr/bin:/bin", locale, "VALUE=" + bytes, "FOLDER=" + folder};
     EXPECT_EQ(shell("mkdir -p \"$FOLDER\"; cd \"$FOLDER\"; export OTHER=\"$VALUE\"").err, "");
     shell.variables = {"PATH=/usr/bin:/bin"};
-    const ShellEnd end = shell("env -0 | grep -az '^OTHER='; env -0 | grep -az '^VALUE='; printf '%s.' \"$PWD\"; /bin/pwd; rmdir \"$PWD\"");
+    const ShellEnd end = shell(
+        "env -0 | grep -az '^OTHER='; env -0 | grep -az '^VALUE='; printf '%s.' \"$PWD\"; /bin/pwd; rmdir \"$PWD\"");
     const auto nul = [](const std::string& text) { return text + std::string(1, '\0'); };
     EXPECT_EQ(end.out, nul("OTHER=" + bytes) + nul("VALUE=" + bytes) + folder + "." + folder + "\n") << locale;
     EXPECT_EQ(end.err, "");
@@ -128,8 +130,8 @@ TEST_P(Both, AVariableOfTheSameNameAsWhatBashReadsFirst) {
 // ---- options -----------------------------------------------------------------------
 
 TEST(Bash, EachOption) {
-  for (const char* option : {"allexport", "errexit", "errtrace", "functrace", "history", "ignoreeof", "keyword", "monitor",
-                             "noclobber", "noglob", "nounset", "notify", "physical", "pipefail", "posix"}) {
+  for (const char* option : {"allexport", "errexit", "errtrace", "functrace", "history", "ignoreeof", "keyword",
+                             "monitor", "noclobber", "noglob", "nounset", "notify", "physical", "pipefail", "posix"}) {
     Shells shell(true);
     EXPECT_EQ(shell(std::string("set -o ") + option).err, "") << option;
     for (int i = 0; i < 3; ++i) {
@@ -162,9 +164,11 @@ TEST(Bash, EachShellOption) {
   Shells shell(true);
   const std::string all = shell.plain("shopt | grep -v -e login_shell -e restricted_shell").out;
   // All the other way round, then again.
-  const ShellEnd turn = shell("for o in $(shopt -s | grep -v -e login_shell -e restricted_shell | cut -f1); do off=\"$off $o\"; done; "
-                              "for o in $(shopt -u | grep -v -e login_shell -e restricted_shell -e compat | cut -f1); do shopt -s $o; done; shopt -u $off extdebug; "
-                              "shopt | grep -v -e login_shell -e restricted_shell >&2");
+  const ShellEnd turn = shell(
+      "for o in $(shopt -s | grep -v -e login_shell -e restricted_shell | cut -f1); do off=\"$off $o\"; done; "
+      "for o in $(shopt -u | grep -v -e login_shell -e restricted_shell -e compat | cut -f1); do shopt -s $o; done; "
+      "shopt -u $off extdebug; "
+      "shopt | grep -v -e login_shell -e restricted_shell >&2");
   const ShellEnd next = shell("shopt | grep -v -e login_shell -e restricted_shell >&2");
   EXPECT_EQ(next.err, turn.err);
   EXPECT_NE(next.err, all);
@@ -172,20 +176,27 @@ TEST(Bash, EachShellOption) {
 
 TEST(Bash, WhatMustNotBreakTheNext) {
   Shells shell(true);
-  for (const char* script : {"set -n", "set -t", "set -v", "set -p", "IFS=abcdeimnoprstux:/", "export IFS=abcdeimnoprstux:/", "PS4='$(echo bad)'",
-                             "set -r 2>/dev/null; true", "readonly PWD OLDPWD IFS PATH", "exec 187>&-", "exec 9>&- 8>&- 10>&-",
-                             "shopt -s extdebug; set -eT", "GLOBIGNORE=*", "CDPATH=/usr; export CDPATH", "export SHELLOPTS BASHOPTS",
-                             "set -k -a -e -u -f -C; shopt -s failglob nullglob", "alias builtin=false echo=false; shopt -s expand_aliases",
-                             "cd() { echo bad; }; declare() { echo bad; }; exit() { echo bad; }; export() { echo bad; }; alias() { echo bad; }; "
-                             "umask() { echo bad; }; shopt() { echo bad; }; set() { echo bad; }; eval() { echo bad; }; unset() { echo bad; }; "
-                             "printf() { echo bad; }; pwd() { echo bad; }; local() { echo bad; }; return() { echo bad; }; exec() { echo bad; }; "
-                             "command() { echo bad; }; source() { echo bad; }"}) {
+  for (const char* script :
+       {"set -n", "set -t", "set -v", "set -p", "IFS=abcdeimnoprstux:/", "export IFS=abcdeimnoprstux:/",
+        "PS4='$(echo bad)'", "set -r 2>/dev/null; true", "readonly PWD OLDPWD IFS PATH", "exec 187>&-",
+        "exec 9>&- 8>&- 10>&-", "shopt -s extdebug; set -eT", "GLOBIGNORE=*", "CDPATH=/usr; export CDPATH",
+        "export SHELLOPTS BASHOPTS", "set -k -a -e -u -f -C; shopt -s failglob nullglob",
+        "alias builtin=false echo=false; shopt -s expand_aliases",
+        "cd() { echo bad; }; declare() { echo bad; }; exit() { echo bad; }; export() { echo bad; }; alias() { echo "
+        "bad; }; "
+        "umask() { echo bad; }; shopt() { echo bad; }; set() { echo bad; }; eval() { echo bad; }; unset() { echo bad; "
+        "}; "
+        "printf() { echo bad; }; pwd() { echo bad; }; local() { echo bad; }; return() { echo bad; }; exec() { echo "
+        "bad; }; "
+        "command() { echo bad; }; source() { echo bad; }"}) {
     shell.state.reset();
     shell("A=1; export A; f() { builtin echo fine $A; }; g() { :; }; export -f g");
     shell(script);
     const ShellEnd end = shell("f");
     EXPECT_EQ(end.out, "fine 1\n") << script;
-    EXPECT_EQ(end.err, std::string(script) == "set -v" ? "f\n{ __exechost_state \"$?\" \"$SHELLOPTS\" && :; } >&- 2>&-\n" : "") << script;
+    EXPECT_EQ(end.err,
+              std::string(script) == "set -v" ? "f\n{ __exechost_state \"$?\" \"$SHELLOPTS\" && :; } >&- 2>&-\n" : "")
+        << script;
     EXPECT_EQ(end.exit_code(), 0);
   }
 }
@@ -195,19 +206,26 @@ TEST(Bash, WhatMustNotBreakTheNext) {
 class Functions : public ::testing::TestWithParam<Kept> {};
 INSTANTIATE_TEST_SUITE_P(
     Bash, Functions,
-    ::testing::Values(
-        Kept{"plain", "f() { echo \"f $1\"; }", "f x", "f x\n"}, Kept{"gone", "f() { :; }; unset -f f", "type -t f; echo", "\n"},
-        Kept{"with_a_here_document", "f() { cat <<X\n'$1'\nX\n}", "f x", "'x'\n"},
-        Kept{"subshell_body", "f() ( cd /usr; pwd )", "f; [ \"$PWD\" != /usr ] && echo on", "/usr\non\n"},
-        Kept{"pattern_of_extglob", "shopt -s extglob\nf() { case $1 in +([0-9])) echo n;; !(x)) echo o;; esac; }", "f 12; f y", "n\no\n"},
-        Kept{"extglob_off_again", "shopt -s extglob\nf() { echo ${1//+(a)}; }\nshopt -u extglob", "shopt -q extglob || echo off; shopt -s extglob; f baac", "off\nbc\n"},
-        Kept{"exported", "f() { echo f; }; export -f f", "bash -c f", "f\n"},
-        Kept{"read_only", "f() { echo f; }; readonly -f f", "f; { f() { :; }; } 2>/dev/null || echo refused", "f\nrefused\n"},
-        Kept{"an_odd_name", "a-b.c:d/e() { echo odd; }", "a-b.c:d/e", "odd\n"},
-        Kept{"named_like_a_builtin", "cd() { builtin cd \"$@\" && echo moved; }", "cd /", "moved\n"},
-        Kept{"a_trap_of_its_own", "trap() { echo mine; }", "trap x EXIT; builtin trap -p EXIT | grep -c exechost", "mine\n1\n"},
-        Kept{"with_an_alias_in_it", "shopt -s expand_aliases\nalias e='echo -n'\nf() { e x; }", "f; alias e; f", "xalias e='echo -n'\nx"},
-        Kept{"that_alias_expands_once", "shopt -s expand_aliases\nalias echo='echo -n'\nf() { echo x; }", "declare -f f | grep -c -- '-n -n'", "0\n"}),
+    ::testing::Values(Kept{"plain", "f() { echo \"f $1\"; }", "f x", "f x\n"},
+                      Kept{"gone", "f() { :; }; unset -f f", "type -t f; echo", "\n"},
+                      Kept{"with_a_here_document", "f() { cat <<X\n'$1'\nX\n}", "f x", "'x'\n"},
+                      Kept{"subshell_body", "f() ( cd /usr; pwd )", "f; [ \"$PWD\" != /usr ] && echo on", "/usr\non\n"},
+                      Kept{"pattern_of_extglob",
+                           "shopt -s extglob\nf() { case $1 in +([0-9])) echo n;; !(x)) echo o;; esac; }", "f 12; f y",
+                           "n\no\n"},
+                      Kept{"extglob_off_again", "shopt -s extglob\nf() { echo ${1//+(a)}; }\nshopt -u extglob",
+                           "shopt -q extglob || echo off; shopt -s extglob; f baac", "off\nbc\n"},
+                      Kept{"exported", "f() { echo f; }; export -f f", "bash -c f", "f\n"},
+                      Kept{"read_only", "f() { echo f; }; readonly -f f",
+                           "f; { f() { :; }; } 2>/dev/null || echo refused", "f\nrefused\n"},
+                      Kept{"an_odd_name", "a-b.c:d/e() { echo odd; }", "a-b.c:d/e", "odd\n"},
+                      Kept{"named_like_a_builtin", "cd() { builtin cd \"$@\" && echo moved; }", "cd /", "moved\n"},
+                      Kept{"a_trap_of_its_own", "trap() { echo mine; }",
+                           "trap x EXIT; builtin trap -p EXIT | grep -c exechost", "mine\n1\n"},
+                      Kept{"with_an_alias_in_it", "shopt -s expand_aliases\nalias e='echo -n'\nf() { e x; }",
+                           "f; alias e; f", "xalias e='echo -n'\nx"},
+                      Kept{"that_alias_expands_once", "shopt -s expand_aliases\nalias echo='echo -n'\nf() { echo x; }",
+                           "declare -f f | grep -c -- '-n -n'", "0\n"}),
     name_of_kept);
 TEST_P(Functions, GoOn) {
   Shells shell(true);
@@ -250,9 +268,10 @@ INSTANTIATE_TEST_SUITE_P(
         End{"errexit_in_function", "set -e; f() { false; echo no; }; f"}, End{"unset", "set -u; echo $nope; echo no"},
         End{"readonly", "readonly x=1; x=2; echo no"}, End{"error", ": ${x?gone}"},
         End{"exec", "exec true", false, false}, End{"exec_with_a_status", "exec sh -c 'exit 4'", false, false},
-        End{"failing_exec", "exec nosuch"}, End{"exec_of_a_path", "exec /no/such", false}, End{"killed", "kill -9 $$", false, false}, End{"terminated", "kill -TERM $$", true, false},
-        End{"hung_up", "kill -HUP $$", true, false},
-        End{"own_trap", "trap 'echo bye $?' EXIT; true", true}, End{"own_trap_and_exit", "trap 'echo bye $?' EXIT; exit 4", true, false},
+        End{"failing_exec", "exec nosuch"}, End{"exec_of_a_path", "exec /no/such", false},
+        End{"killed", "kill -9 $$", false, false}, End{"terminated", "kill -TERM $$", true, false},
+        End{"hung_up", "kill -HUP $$", true, false}, End{"own_trap", "trap 'echo bye $?' EXIT; true", true},
+        End{"own_trap_and_exit", "trap 'echo bye $?' EXIT; exit 4", true, false},
         End{"own_trap_and_errexit", "set -e; trap 'echo bye $?' EXIT; false", true, false},
         End{"own_trap_that_exits", "trap 'echo $?; exit 5' EXIT; exit 4", true, false},
         End{"own_trap_that_fails", "set -e; trap 'false; echo no' EXIT; true", true},
@@ -303,36 +322,6 @@ TEST_P(Both, ASyntaxErrorLeavesTheState) {
   }
   shell("true");
   EXPECT_EQ(shell("echo $MARK").out, "after\n");
-}
-
-// ---- like bash itself --------------------------------------------------------------
-
-class LikePlain : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(
-    Bash, LikePlain,
-    ::testing::Values(
-        ")", "echo a\nfoo\necho $LINENO\n(", "echo $0 $- $# $BASHOPTS $SHELLOPTS $BASH_EXECUTION_STRING", "nosuch; echo $?", "return 3; echo on",
-        "local x", "set -x; echo a; f() { echo in; }; f; exit 3", "f() { caller 0; echo ${BASH_SOURCE[@]} ${BASH_LINENO[@]}; }\n\nf",
-        "compgen -v | grep exechost; alias; jobs; echo $!", "trap; trap -p; trap -p EXIT", "trap 'echo a' EXIT INT; trap; trap -p; trap -p EXIT; trap -p INT",
-        "trap 'echo a' EXIT; x=$(trap); echo \"$x\"", "trap 'echo a' EXIT; x=$(trap -p EXIT); eval \"$x\"; exit 3", "trap -l | head -2", "trap x NOSUCH 2>/dev/null; echo $?",
-        "trap -- 'echo a' EXIT; trap EXIT; trap", "trap 'echo a' sigint; trap - SIGINT; trap", "trap 'echo err $?' ERR; false; true", "trap 'echo err' ERR; false; trap - ERR; false; echo on",
-        "set -E; trap 'echo err' ERR; f() { false; }; f", "f() { trap 'echo ret' RETURN; echo in; }; f; echo out; g() { :; }; g",
-        "f() { trap 'echo ret' RETURN; trap - RETURN; }; f; echo out", "trap 'echo \"debug $BASH_COMMAND\"' DEBUG; echo a; trap - DEBUG; echo b; echo c",
-        "trap 'n=$((n+1))' DEBUG; :; :; trap - DEBUG; echo $n", "set -e; trap 'echo err' ERR; trap 'echo end' EXIT; false", "trap 'echo a; exit 9' USR1; kill -USR1 $$; echo b",
-        "trap '' TERM; trap; kill -TERM $$; echo on", "set -u; trap 'echo $?' EXIT; echo $nope", "wait; echo $?; sleep 0 & wait; echo $?", "type -t exit cd export; type -t trap >/dev/null",
-        "echo \"${BASH_ENV-unset}\"; bash -c 'echo ${BASH_ENV-unset}'; env | grep -c -e exechost -e BASH", "ls /proc/self/fd; (ls /proc/self/fd); cat <(ls /proc/self/fd | grep -c .)",
-        "exec 3>&1; echo a >&3; exec 8>&1 9>&8 10>&9; echo b >&10", "read x; echo $?", "set -- a b; echo $@; shift; echo $1", "exec >&2; echo a; exit 2", "exec 2>&1; nosuch; exec >&- ; exit 4",
-        "kill -INT $$", "{ sh -c 'kill -SEGV $$'; } 2>/dev/null; echo $?", "set -m; sleep 0 & wait; echo on", "coproc cat; echo hi >&${COPROC[1]}; read -u ${COPROC[0]} x; echo $x", "enable -n trap; trap 'echo a' EXIT 2>/dev/null; enable trap; echo on"));
-TEST_P(LikePlain, TheSame) {
-  for (const bool with_state : {false, true}) {
-    Shells shell(true);
-    if (with_state) shell("true");
-    const ShellEnd plain = shell.plain(GetParam());
-    const ShellEnd end = shell(GetParam());
-    EXPECT_EQ(end.out, plain.out);
-    EXPECT_EQ(end.err, plain.err);
-    EXPECT_EQ(end.status, plain.status);
-  }
 }
 
 }  // namespace

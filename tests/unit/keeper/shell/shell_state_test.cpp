@@ -21,7 +21,8 @@ std::string parts(const std::vector<std::string>& all) {
   for (const std::string& part : all) bytes += part + '\0';
   return bytes;
 }
-std::string whole(const std::string& kind = "bash", const std::string& folder = "/f\n", const std::string& end = "end") {
+std::string whole(const std::string& kind = "bash", const std::string& folder = "/f\n",
+                  const std::string& end = "end") {
   return parts({"", "exechost", kind, folder, "variables", "functions", "attributes", "shopts", "options", end});
 }
 Handed handed(const std::string& bytes) {
@@ -57,7 +58,8 @@ TEST(Handed, TheLastOneThatIsWhole) {
 }
 
 TEST(Handed, AFolderIsAnAbsolutePath) {
-  for (const char* folder : {"", "f\n", "/f", "\n"}) EXPECT_EQ(handed(whole("bash", folder)).state()->folder, "") << folder;
+  for (const char* folder : {"", "f\n", "/f", "\n"})
+    EXPECT_EQ(handed(whole("bash", folder)).state()->folder, "") << folder;
   EXPECT_EQ(handed(whole("bash", "/" + std::string(5000, 'x') + "\n")).state()->folder, "");
   EXPECT_EQ(handed(whole("bash", "/a\n\n")).state()->folder, "/a\n");
 }
