@@ -207,8 +207,9 @@ class Block {
 // The second walk: everything was checked by the first.
 bool copy_out(const char* bytes, std::size_t size, const Sizes& sizes, Spec& spec) {
   Block block;
-  if (!block.map((sizes.arguments + sizes.fallback + sizes.environment + 3) * sizeof(char*) + sizes.rules * sizeof(LandlockRule) +
-                 sizes.limits * sizeof(ResourceLimit) + sizes.checks * sizeof(ViewCheck) + sizes.text)) {
+  if (!block.map((sizes.arguments + sizes.fallback + sizes.environment + 3) * sizeof(char*) +
+                 sizes.rules * sizeof(LandlockRule) + sizes.limits * sizeof(ResourceLimit) +
+                 sizes.checks * sizeof(ViewCheck) + sizes.text)) {
     return false;
   }
   // Null-terminated by themselves: a fresh mapping is zero.

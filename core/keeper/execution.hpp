@@ -93,8 +93,8 @@ class Execution : public std::enable_shared_from_this<Execution> {
   std::shared_ptr<StartedProcess> process_;  // what runs in the environment; with a guest, that
   bool served_ = false;                      // by the environment's own guest, and not by the plugin
   std::unique_ptr<shell::Run> shell_;
-  shell::Turns::Id turn_ = 0;  // among the environment's shells; 0: it takes no part, or not any more
-  bool waiting_ = false;       // for its turn
+  shell::Turns::Id turn_ = 0;    // among the environment's shells; 0: it takes no part, or not any more
+  bool waiting_ = false;         // for its turn
   Operations::Id spawning_ = 0;  // 0: spawn has returned
   bool process_started_ = false;
   bool process_done_ = false;     // it said its last word: only release may follow

@@ -50,7 +50,7 @@ struct SpawnRequest {
   bool tty = false;
   bool use_guest = true;  // start through exechost-guest
   plan::Confinement confinement;
-  std::optional<plan::ShellRun> shell;  // in an environment with a guest that serves, in place of argv
+  std::optional<plan::ShellRun> shell;   // in an environment with a guest that serves, in place of argv
   std::array<int, 3> stdio{-1, -1, -1};  // pipes, a terminal's slave or /dev/null; duplicated, stay the caller's
   std::int64_t deadline_ns = INT64_MAX;
 };

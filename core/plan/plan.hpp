@@ -113,7 +113,7 @@ struct Plan {
   std::map<std::string, std::string> environment;  // complete
   std::vector<std::string> removed_environment;    // names that were withheld
   bool tty = false;
-  std::optional<ShellRun> shell;                   // set: argv is how it runs where no state can be handed on
+  std::optional<ShellRun> shell;  // set: argv is how it runs where no state can be handed on
 
   std::string workspace;
   std::string workspace_mode = "direct";

@@ -117,8 +117,7 @@ TEST_P(Shared, ACommandThatKillsItsSupervisorIsGone) {
   auto neighbour = host->start(sh_request("echo up; sleep 2; exit 9"));
   ASSERT_TRUE(neighbour);
   const Witness witness(scene_->workspace() + "/witness");
-  const ExecResult killer =
-      host->run(sh_request(witness.hold() + "(setsid sleep 100 &); kill -9 $PPID; sleep 10"));
+  const ExecResult killer = host->run(sh_request(witness.hold() + "(setsid sleep 100 &); kill -9 $PPID; sleep 10"));
   EXPECT_EQ(killer.status, Status::failed) << killer.to_json();
   ASSERT_TRUE(killer.failure);
   EXPECT_EQ(killer.failure->kind, FailureKind::environment_lost);

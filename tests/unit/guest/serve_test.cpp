@@ -228,8 +228,12 @@ TEST_P(Serve, WhoBreaksTheProtocolEndsEverything) {
       [](ServeProcess& server) { server.send(std::string(5000, 'x').data(), 5000); },
       [&](ServeProcess& server) { server.send(&wrong_type, sizeof wrong_type); },
       [](ServeProcess& server) { server.run_as(7, {}); },
-      [](ServeProcess& server) { server.run_as(7, {0, 1, 2}); },
-      [](ServeProcess& server) { server.run_as(7, {0, 1, 2, 0, 1, 2, 0}); },
+      [](ServeProcess& server) {
+        server.run_as(7, {0, 1, 2});
+      },
+      [](ServeProcess& server) {
+        server.run_as(7, {0, 1, 2, 0, 1, 2, 0});
+      },
   };
   for (const Send& send : all) {
     ServeProcess server(programs_, shell(""), GetParam());

@@ -554,12 +554,9 @@ TEST_F(ViewTest, WithoutAHomeATildeIsNotTheRoot) {
 
 TEST(ConfinementRules, FollowTheView) {
   View view;
-  view.entries = {{"/", Access::ro, "", 0, ""},
-                  {"/usr", Access::ro, "", 0, ""},
-                  {"/home", Access::hidden, "", 0, ""},
-                  {"/home/u", Access::private_, "", 1, ""},
-                  {"/home/u/ws", Access::rw, "", 0, ""},
-                  {"/x", Access::masked, "", 0, ""}};
+  view.entries = {{"/", Access::ro, "", 0, ""},          {"/usr", Access::ro, "", 0, ""},
+                  {"/home", Access::hidden, "", 0, ""},  {"/home/u", Access::private_, "", 1, ""},
+                  {"/home/u/ws", Access::rw, "", 0, ""}, {"/x", Access::masked, "", 0, ""}};
   Resources resources;
   resources.pids = 7;
   Facts facts;
