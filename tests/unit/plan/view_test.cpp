@@ -554,9 +554,11 @@ TEST_F(ViewTest, WithoutAHomeATildeIsNotTheRoot) {
 
 TEST(ConfinementRules, FollowTheView) {
   View view;
-  view.entries = {{"/", Access::ro, "", 0, ""},          {"/usr", Access::ro, "", 0, ""},
-                  {"/home", Access::hidden, "", 0, ""},  {"/home/u", Access::private_, "", 1, ""},
-                  {"/home/u/ws", Access::rw, "", 0, ""}, {"/x", Access::masked, "", 0, ""}};
+  view.entries = {{"/", Access::ro, "", 0, ""},
+                  {"/home", Access::hidden, "", 0, ""},
+                  {"/home/u", Access::private_, "", 1, ""},
+                  {"/home/u/ws", Access::rw, "", 0, ""},
+                  {"/x", Access::masked, "", 0, ""}};
   Resources resources;
   resources.pids = 7;
   Facts facts;
@@ -578,6 +580,7 @@ TEST(ConfinementRules, FollowTheView) {
 TEST(ConfinementRules, WhatIsShownMustBeThereAndWhatIsNotMustNot) {
   View view;
   view.entries = {{"/", Access::ro, "", 0, ""},
+                  {"/usr", Access::ro, "", 0, ""},
                   {"/home", Access::hidden, "", 0, ""},
                   {"/home/u/ws", Access::rw, "/mnt/ws", 0, ""},
                   {"/home/u/ws/x", Access::masked, "", 0, ""},
