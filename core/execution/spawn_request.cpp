@@ -14,6 +14,7 @@ keeper::SpawnRequest spawn_request(const plan::Plan& plan, const environment::Le
   request.use_guest = plan.guest != plan::GuestEntry::none;
   request.confinement = plan.confinement;
   if (lease.served) {  // it holds for the environment already
+    request.shell = plan.shell;
     request.confinement.landlock_rules.clear();
     request.confinement.view_checks.clear();
   }

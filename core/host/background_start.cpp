@@ -45,6 +45,7 @@ void BackgroundStart::acquired(environment::Acquired acquired) {
   result_.environment_id = lease_->id;
   result_.environment_recreated = lease_->replaces_lost;
   keeper::SpawnRequest request = execution::spawn_request(*wanted_.plan, *lease_);
+  request.shell.reset();  // it takes no part in what goes on from script to script, and keeps nobody waiting
   request.background = keeper::BackgroundChoice{wish_.id, wish_.input, deadline_ns_, wanted_.plan->kill_grace};
   keeper_->spawn(request, [self = shared_from_this()](const keeper::ExecutionEvent& event) { self->heard(event); });
 }

@@ -180,6 +180,25 @@ BackgroundChoice decode_background(const json& object) {
           std::chrono::milliseconds(integer_at<std::int64_t>(object, "kill_grace_ms"))};
 }
 
+json encode_shell(const std::optional<plan::ShellRun>& shell) {
+  if (!shell) return nullptr;
+  return {{"script", bytes(shell->script)},
+          {"cwd_given", shell->cwd_given},
+          {"given_variables", bytes_list(shell->given_variables)},
+          {"refuse_when_busy", shell->refuse_when_busy}};
+}
+
+std::optional<plan::ShellRun> decode_shell(const json& value) {
+  if (value.is_null()) return std::nullopt;
+  if (!value.is_object()) wrong("shell", "an object or null");
+  plan::ShellRun shell;
+  shell.script = bytes_of(member(value, "script"), "script");
+  shell.cwd_given = flag_at(value, "cwd_given");
+  shell.given_variables = bytes_list_at(value, "given_variables");
+  shell.refuse_when_busy = flag_at(value, "refuse_when_busy");
+  return shell;
+}
+
 json encode_failure(const Failure& failure) {
   return {{"kind", to_string(failure.kind)},
           {"phase", to_string(failure.phase)},
@@ -250,6 +269,7 @@ struct HostEncoder {
             {"use_guest", request.use_guest},
             {"confinement", encode_confinement(request.confinement)},
             {"background", request.background ? encode_background(*request.background) : json(nullptr)},
+            {"shell", encode_shell(request.shell)},
             {"deadline_ns", request.deadline_ns}};
   }
   json operator()(const CloseRequest& request) const {
@@ -299,6 +319,7 @@ SpawnRequest decode_spawn(const json& body) {
   if (const json& background = member(body, "background"); !background.is_null()) {
     request.background = decode_background(background);
   }
+  request.shell = decode_shell(member(body, "shell"));
   request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
   return request;
 }
@@ -340,7 +361,8 @@ struct KeeperEncoder {
             {"system_time_us", event.usage.system_time.count()},
             {"max_rss_bytes", event.usage.max_rss_bytes},
             {"failure", encode_failure(event.failure)},
-            {"was_started", name_of(kStartedNames, event.was_started)}};
+            {"was_started", name_of(kStartedNames, event.was_started)},
+            {"warnings", bytes_list(event.warnings)}};
   }
 };
 
@@ -363,6 +385,7 @@ ExecutionEvent decode_event(const json& body) {
   event.usage.max_rss_bytes = integer_at<std::uint64_t>(body, "max_rss_bytes");
   event.failure = decode_failure(body);
   event.was_started = enum_at<Started>(body, "was_started", kStartedNames);
+  event.warnings = bytes_list_at(body, "warnings");
   return event;
 }
 

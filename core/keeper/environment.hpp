@@ -17,6 +17,9 @@ namespace exechost::keeper {
 class Execution;
 class GuestServer;
 struct ServingGuest;
+namespace shell {
+struct Line;
+}
 
 // Destroyed after close: `table` is dead then. Shared between the loop and the worker that calls
 // into it; members other than the constant ones are the loop's.
@@ -30,6 +33,7 @@ struct Environment {
 
   std::shared_ptr<GuestServer> server;  // of its commands; null: each is started by the plugin
   std::set<Execution*> running;  // that use it, release included
+  std::shared_ptr<shell::Line> shells;  // whose state goes on from run to run; null: there was none yet
   bool closing = false;
   std::function<void()> when_idle;  // called once, when `running` becomes empty
   std::function<void()> on_idle;    // called each time that happens, while it is not being closed
