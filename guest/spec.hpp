@@ -24,7 +24,8 @@ enum class Tag : std::uint32_t {
   view_other = 12,      // the same: what must not be there
   unconfined = 13,      // u32: 1 = the node tier: no confinement, the command keeps privileges and umask
   inherited = 14,       // u32: 1 = of a `serve` guest, which is confined: nothing is put on, privileges are gone
-  last = inherited,
+  builtin = 15,         // u32: 1 = the arguments name a command that the guest itself is (files/builtin.hpp)
+  last = builtin,
 };
 
 struct RecordHeader {

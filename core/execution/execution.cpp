@@ -177,6 +177,7 @@ void Run::spawn() {
   request.cwd = plan.cwd;
   request.tty = plan.tty;
   request.use_guest = use_guest_;
+  request.builtin = plan.builtin;
   request.confinement = plan.confinement;
   if (lease_->served) {  // it holds for the environment already
     request.confinement.landlock_rules.clear();

@@ -188,6 +188,7 @@ struct HostEncoder {
             {"cwd", bytes(request.cwd)},
             {"tty", request.tty},
             {"use_guest", request.use_guest},
+            {"builtin", request.builtin},
             {"confinement", encode_confinement(request.confinement)},
             {"deadline_ns", request.deadline_ns}};
   }
@@ -218,6 +219,7 @@ SpawnRequest decode_spawn(const json& body) {
   request.cwd = bytes_of(member(body, "cwd"), "cwd");
   request.tty = flag_at(body, "tty");
   request.use_guest = flag_at(body, "use_guest");
+  request.builtin = flag_at(body, "builtin");
   request.confinement = decode_confinement(member(body, "confinement"));
   request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
   return request;

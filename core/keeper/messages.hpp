@@ -46,6 +46,7 @@ struct SpawnRequest {
   std::string cwd;
   bool tty = false;
   bool use_guest = true;  // start through exechost-guest
+  bool builtin = false;   // argv names a command that the guest itself is (docs/guest.md)
   plan::Confinement confinement;
   std::array<int, 3> stdio{-1, -1, -1};  // pipes, a terminal's slave or /dev/null; duplicated, stay the caller's
   std::int64_t deadline_ns = INT64_MAX;

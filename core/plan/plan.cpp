@@ -42,6 +42,16 @@ Result<void> check_workspace_mode(const settings::Settings& settings) {
                                  "use workspace.mode \"direct\""));
 }
 
+// Files go in and out by the guest's hands: there has to be one, and a place that is apart.
+Result<void> check_builtin(const Plan& plan) {
+  if (!plan.builtin || (plan.tier == "sandbox" && plan.guest != GuestEntry::none)) return {};
+  return unexpected(plan_failure(
+      FailureKind::unsupported,
+      plan.tier == "sandbox" ? fmt::format("backend \"{}\" takes no guest, which would copy the files", plan.backend)
+                             : fmt::format("files can't be copied into or out of tier \"{}\"", plan.tier),
+      plan.tier == "sandbox" ? "" : "what runs there uses the files of this machine itself", plan.backend));
+}
+
 // The command starts only where it can see something: a folder of the host that is shown, a private
 // folder, or one on the way to something shown in a private folder.
 Result<void> check_cwd(const std::string& cwd, const View& view, const Facts& facts) {
@@ -163,6 +173,7 @@ Result<Plan> make_plan(const PlanInput& input) {
   if (!command) return unexpected(command.error());
   plan.argv = std::move(*command);
   plan.tty = input.request.tty;
+  plan.builtin = input.builtin;
 
   auto tier = choose_tier(settings);
   if (!tier) return unexpected(tier.error());
@@ -183,6 +194,7 @@ Result<Plan> make_plan(const PlanInput& input) {
   }
   plan.view_carried_out = choice->negotiated.statement.capability("files").grade >= Grade::emulated;
   fill_from_backend(plan, *choice, settings);
+  if (auto possible = check_builtin(plan); !possible) return unexpected(possible.error());
   if (plan.tier != "sandbox") {
     plan.confinement = no_confinement();
     return plan;

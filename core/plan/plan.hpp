@@ -100,6 +100,7 @@ struct Plan {
   std::string session;
   bool persistent = false;
 
+  bool builtin = false;                            // argv names a command that the guest itself is
   std::vector<std::string> argv;                   // final: shell requests are ["/bin/sh","-c",script]
   std::string cwd;                                 // inside the environment
   std::map<std::string, std::string> environment;  // complete
@@ -139,6 +140,7 @@ struct PlanInput {
   const Facts& facts;
   bool can_ask = false;  // somebody can be asked about a weaker place
   bool single_run = false;  // there will be no other run beside this one: nothing lasts beyond it
+  bool builtin = false;     // the request's argv names a command that the guest itself is: files in and out
 };
 
 // Pure. A failure has phase plan and names the setting concerned.
