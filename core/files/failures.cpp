@@ -86,6 +86,14 @@ Failure broken_stream(std::string_view path, std::string_view rule) {
               "stream", EBADMSG, {});
 }
 
+Failure cut_off(std::string_view path) {
+  Failure failure = broken_stream(path, "is where it ends too early");
+  failure.error_number = EPIPE;
+  return failure;
+}
+
+bool is_cut_off(const Failure& failure) { return failure.step == "stream" && failure.error_number == EPIPE; }
+
 Failure over_limit(std::string_view path, std::string_view setting, std::uint64_t limit) {
   return make(FailureKind::invalid_request, fmt::format("{} is over {}, which is {}", shown(path), setting, limit),
               "limit", EFBIG, fmt::format("copy less at once, or raise {}", setting));

@@ -17,6 +17,9 @@ Failure unfit(std::string_view path, std::string_view rule, int error, std::stri
 Failure refused(std::string_view path, std::string_view rule, std::string hint = {});
 // What came out of an environment is not what its guest would have written.
 Failure broken_stream(std::string_view path, std::string_view rule);
+// The same, when it ends before it is complete: whoever wrote it has a reason.
+Failure cut_off(std::string_view path);
+bool is_cut_off(const Failure& failure);
 Failure over_limit(std::string_view path, std::string_view setting, std::uint64_t limit);
 
 // "" as ".".

@@ -24,7 +24,7 @@ Result<void> TarReader::take(char* bytes, std::size_t size) {
     const ssize_t count = ::read(fd_, bytes, size);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return unexpected(from_errno(name_, "read", errno));
-    if (count == 0) return unexpected(broken_stream(name_, "is where it ends too early"));
+    if (count == 0) return unexpected(cut_off(name_));
     bytes += count;
     size -= static_cast<std::size_t>(count);
   }

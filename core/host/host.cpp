@@ -12,6 +12,7 @@
 #include "core/gateway/policy.hpp"
 #include "core/host/admission_report.hpp"
 #include "core/host/backends_report.hpp"
+#include "core/host/copy.hpp"
 #include "core/host/host_core.hpp"
 #include "core/host/request_run.hpp"
 #include "core/plan/plan.hpp"
@@ -73,10 +74,10 @@ struct ExecHost::Impl {
     return core.planner().prepare(request);
   }
 
-  Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared) {
+  Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared, bool builtin = false) {
     auto plan =
         plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
-                         core.context().single_run});
+                         core.context().single_run, builtin});
     if (plan && plan->tier == "gateway") {
       if (auto known = gateway::check_command(plan->argv); !known) return unexpected(known.error());
     }
@@ -99,16 +100,16 @@ struct ExecHost::Impl {
   }
 
   // What is executed, from a request to a run on the reactor.
-  Result<std::shared_ptr<Execution::State>> start(const Request& request, std::int64_t began_ns) {
-    auto started = prepare_and_start(request, began_ns);
+  Result<std::shared_ptr<Execution::State>> start(const Request& request, std::int64_t began_ns, bool builtin = false) {
+    auto started = prepare_and_start(request, began_ns, builtin);
     if (!started) name_open_files_limit(started.error());
     return started;
   }
 
-  Result<std::shared_ptr<Execution::State>> prepare_and_start(const Request& request, std::int64_t began_ns) {
+  Result<std::shared_ptr<Execution::State>> prepare_and_start(const Request& request, std::int64_t began_ns, bool builtin) {
     auto prepared = prepare(request);
     if (!prepared) return unexpected(prepared.error());
-    auto plan = plan_of(request, *prepared);
+    auto plan = plan_of(request, *prepared, builtin);
     if (!plan) return unexpected(plan.error());
     admission::Rules rules = admission::rules_from(*prepared->settings);
     const auto decision = core.gate().decide(*plan, rules);
@@ -132,6 +133,7 @@ struct ExecHost::Impl {
     context.workers = &core.workers();
     context.environments = &core.session_environments();
     context.single_run = core.context().single_run;
+    context.builtin = builtin;
     context.guest_program = core.context().installation->guest_program;
     context.spill_dir = core.context().spill_dir();
     context.streams = std::move(*streams);
@@ -142,6 +144,26 @@ struct ExecHost::Impl {
     auto run = std::make_shared<host::RequestRun>(core.reactor(), core.gate(), state, std::move(context));
     core.reactor().post([this, run = std::move(run), state] { run->start([this, state] { remove(state); }); });
     return state;
+  }
+
+  // What a transfer needs of a host (copy.hpp).
+  host::CopyHost copy_host() {
+    host::CopyHost copying;
+    copying.terms = [this](Request request) -> Result<host::CopyTerms> {
+      request.shell.reset();
+      request.argv = {"pack", "."};
+      auto prepared = prepare(request);
+      if (!prepared) return unexpected(prepared.error());
+      const auto plan = plan_of(request, *prepared, true);
+      if (!plan) return unexpected(plan.error());
+      return host::copy_terms(*plan, *prepared->settings, core.context());
+    };
+    copying.start = [this](const Request& request) -> Result<Execution> {
+      auto started = start(request, monotonic_now_ns(), true);
+      if (!started) return unexpected(started.error());
+      return Execution(std::move(*started));
+    };
+    return copying;
   }
 
   void add(const std::shared_ptr<Execution::State>& state) {
@@ -195,6 +217,21 @@ Result<gateway::Gateway> ExecHost::gateway(Request request) {
   const auto plan = impl_->plan_of(request, *prepared);
   if (!plan) return unexpected(plan.error());
   return gateway::Gateway::open(gateway::make_policy(*plan, *prepared->settings, prepared->facts));
+}
+
+CopyResult ExecHost::copy_in(const std::string& local, const Request& where, const std::string& path,
+                             const CopyOptions& options, std::stop_token stop) {
+  return host::copy_in(impl_->copy_host(), local, {where, path}, options, std::move(stop));
+}
+
+CopyResult ExecHost::copy_out(const Request& where, const std::string& path, const std::string& local,
+                              const CopyOptions& options, std::stop_token stop) {
+  return host::copy_out(impl_->copy_host(), {where, path}, local, options, std::move(stop));
+}
+
+CopyResult ExecHost::copy_between(const Request& from, const std::string& path, const Request& to,
+                                  const std::string& target, const CopyOptions& options, std::stop_token stop) {
+  return host::copy_between(impl_->copy_host(), {from, path}, {to, target}, options, std::move(stop));
 }
 
 Result<std::string> ExecHost::explain_json(const Request& request) {

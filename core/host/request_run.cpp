@@ -232,7 +232,7 @@ bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, cons
   failed->unusable = *result.failure;
   auto next = plan::make_plan(
       {context_.request, *context_.prepared.settings, backends, context_.prepared.facts, gate_.can_ask(),
-       context_.single_run});
+       context_.single_run, context_.builtin});
   if (!next || next->backend == plan->backend) return false;
   const auto decision = gate_.decide(*next, context_.rules);
   if (admission::refused_without_asking(*next, decision, gate_.can_ask())) return false;

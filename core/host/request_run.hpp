@@ -40,6 +40,7 @@ struct RequestContext {
   keeper::WorkerPool* workers = nullptr;  // outlives every run
   SessionEnvironments* environments = nullptr;  // outlives every run
   bool single_run = false;
+  bool builtin = false;
   std::string guest_program;
   std::string spill_dir;
   execution::StreamsSpec streams;

@@ -174,6 +174,7 @@ Result<Plan> make_plan(const PlanInput& input) {
   plan.argv = std::move(*command);
   plan.tty = input.request.tty;
   plan.builtin = input.builtin;
+  if (plan.builtin) plan.output = {};  // what goes through is kept nowhere
 
   auto tier = choose_tier(settings);
   if (!tier) return unexpected(tier.error());
