@@ -126,6 +126,14 @@ Result<void> LocalTarget::end() {
     drop();
     return fail(entry_.path, "chmod", error);
   }
+  if (options_.keep_times) {
+    const timespec times[2] = {{0, UTIME_NOW}, entry_.status.st_mtim};
+    if (::futimens(file_.get(), times) != 0) {
+      const int error = errno;
+      drop();
+      return fail(entry_.path, "time", error);
+    }
+  }
   // Some file systems say only now that there was no room.
   if (::close(file_.release()) != 0) {
     const int error = errno;

@@ -17,6 +17,7 @@ enum class LinkRule { skip, keep_inside, keep };
 struct LocalTargetOptions {
   LinkRule links = LinkRule::skip;
   bool exact_modes = false;  // else the process's umask has a say
+  bool keep_times = false;   // a file's last change of content, from a local tree
   std::string shown;         // the target in messages
   SkipHandler on_skip;
 };

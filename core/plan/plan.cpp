@@ -35,11 +35,37 @@ Result<std::vector<std::string>> command_of(const Request& request) {
 
 Result<void> check_workspace_mode(const settings::Settings& settings) {
   const std::string mode = text_setting(settings, "workspace.mode", "direct");
-  if (mode == "direct") return {};
+  if (mode == "direct" || mode == "copy") return {};
   return unexpected(plan_failure(FailureKind::unsupported,
                                  fmt::format("workspace.mode {} is not part of this version (from {})", quote(mode),
                                              origin_text(settings, "workspace.mode")),
-                                 "use workspace.mode \"direct\""));
+                                 "use workspace.mode \"direct\" or \"copy\""));
+}
+
+// What is seen of the workspace is the copy, with everything that the view says about paths in it.
+void redirect_to_copy(Plan& plan) {
+  for (ViewEntry& entry : plan.view.entries) {
+    if (entry.access != Access::ro && entry.access != Access::rw) continue;
+    const std::string source = entry.source.empty() ? entry.path : entry.source;
+    if (!is_at_or_below(source, plan.workspace)) continue;
+    entry.source = plan.workspace_copy + source.substr(plan.workspace.size());
+  }
+}
+
+// A copy is worth nothing where a command reaches the workspace itself.
+Result<void> check_copy(const Plan& plan, const BackendFacts& backend) {
+  if (plan.workspace_mode != "copy") return {};
+  std::string why;
+  if (plan.tier != "sandbox") {
+    why = fmt::format("tier \"{}\" works on the workspace itself", plan.tier);
+  } else if (!plan.view_carried_out) {
+    why = fmt::format("backend \"{}\" does not isolate files", plan.backend);
+  } else if (backend.statement.locality != "local") {
+    why = fmt::format("backend \"{}\" is not on this machine", plan.backend);
+  }
+  if (why.empty()) return {};
+  return unexpected(plan_failure(FailureKind::unsupported, fmt::format("workspace.mode \"copy\" can't be had: {}", why),
+                                 "use workspace.mode \"direct\", or a backend of this machine that isolates files", plan.backend));
 }
 
 // Files go in and out by the guest's hands: there has to be one, and a place that is apart.
@@ -138,6 +164,10 @@ Result<void> place_in_sandbox(Plan& plan, const PlanInput& input) {
   auto view = compose_view(settings, input.facts, plan.workspace, plan.warnings);
   if (!view) return unexpected(view.error());
   plan.view = std::move(*view);
+  if (plan.workspace_mode == "copy") {
+    plan.workspace_copy = input.workspace_copy;
+    redirect_to_copy(plan);
+  }
   auto cwd = choose_cwd(input.request.cwd, settings, input.facts, plan.workspace);
   if (!cwd) return unexpected(cwd.error());
   plan.cwd = std::move(*cwd);
@@ -196,6 +226,7 @@ Result<Plan> make_plan(const PlanInput& input) {
   plan.view_carried_out = choice->negotiated.statement.capability("files").grade >= Grade::emulated;
   fill_from_backend(plan, *choice, settings);
   if (auto possible = check_builtin(plan); !possible) return unexpected(possible.error());
+  if (auto possible = check_copy(plan, *choice->backend); !possible) return unexpected(possible.error());
   if (plan.tier != "sandbox") {
     plan.confinement = no_confinement();
     return plan;

@@ -109,6 +109,7 @@ struct Plan {
 
   std::string workspace;
   std::string workspace_mode = "direct";
+  std::string workspace_copy;  // with mode copy: the folder that is there in the workspace's place; made before open
   View view;
   bool view_carried_out = true;  // false: the backend can't, and best_effort accepts that
   NetworkPolicy network;
@@ -141,6 +142,7 @@ struct PlanInput {
   bool can_ask = false;  // somebody can be asked about a weaker place
   bool single_run = false;  // there will be no other run beside this one: nothing lasts beyond it
   bool builtin = false;     // the request's argv names a command that the guest itself is: files in and out
+  std::string workspace_copy;  // where the copy of workspace.mode copy lies, or will
 };
 
 // Pure. A failure has phase plan and names the setting concerned.
