@@ -31,6 +31,7 @@ struct Context {
   Result<Installation> installation;
 
   std::string spill_dir() const { return state_dir + "/output"; }
+  std::string copies_dir() const { return state_dir + "/workspaces"; }
   std::string ledger_dir() const { return runtime_dir + "/ledger"; }
   // ExecHost's own files that stay readable, and those that don't.
   std::vector<std::string> own_paths() const;

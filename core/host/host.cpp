@@ -15,8 +15,10 @@
 #include "core/host/copy.hpp"
 #include "core/host/host_core.hpp"
 #include "core/host/request_run.hpp"
+#include "core/host/workspace_copy.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/report.hpp"
+#include "core/plan/settings_access.hpp"
 
 namespace exechost {
 namespace {
@@ -66,7 +68,7 @@ Result<execution::StreamsSpec> open_streams(Reactor& reactor, const Request& req
 }  // namespace
 
 struct ExecHost::Impl {
-  explicit Impl(const HostOptions& options) : core(options) {}
+  explicit Impl(const HostOptions& options) : core(options), copies(core.context().copies_dir()) {}
 
   Result<host::Prepared> prepare(const Request& request) {
     if (core.on_reactor_thread()) return unexpected(on_reactor_failure());
@@ -77,7 +79,8 @@ struct ExecHost::Impl {
   Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared, bool builtin = false) {
     auto plan =
         plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
-                         core.context().single_run, builtin});
+                         core.context().single_run, builtin,
+                         copies.tree_path(plan::text_setting(*prepared.settings, "session.name"))});
     if (plan && plan->tier == "gateway") {
       if (auto known = gateway::check_command(plan->argv); !known) return unexpected(known.error());
     }
@@ -134,6 +137,8 @@ struct ExecHost::Impl {
     context.environments = &core.session_environments();
     context.single_run = core.context().single_run;
     context.builtin = builtin;
+    context.copies = &copies;
+    context.copy_limits = host::copy_limits(*context.prepared.settings);
     context.guest_program = core.context().installation->guest_program;
     context.spill_dir = core.context().spill_dir();
     context.streams = std::move(*streams);
@@ -144,6 +149,26 @@ struct ExecHost::Impl {
     auto run = std::make_shared<host::RequestRun>(core.reactor(), core.gate(), state, std::move(context));
     core.reactor().post([this, run = std::move(run), state] { run->start([this, state] { remove(state); }); });
     return state;
+  }
+
+  // The session that a request's settings name, and how much of a copy is looked at.
+  Result<std::pair<std::string, files::Limits>> session_of(const Request& request) {
+    if (core.on_reactor_thread()) return unexpected(on_reactor_failure());
+    auto resolved = core.planner().resolve(request);
+    if (!resolved) return unexpected(resolved.error());
+    return std::pair{plan::text_setting(*resolved->settings, "session.name"), host::copy_limits(*resolved->settings)};
+  }
+
+  struct AskedCopy {
+    std::shared_ptr<workspace::CopyFolder> copy;
+    files::Limits limits;
+  };
+  Result<AskedCopy> copy_of(const Request& request) {
+    auto session = session_of(request);
+    if (!session) return unexpected(session.error());
+    auto copy = copies.find(session->first);
+    if (!copy) return unexpected(copy.error());
+    return AskedCopy{std::move(*copy), session->second};
   }
 
   // What a transfer needs of a host (copy.hpp).
@@ -184,7 +209,10 @@ struct ExecHost::Impl {
   std::mutex mutex;
   std::condition_variable idle;
   std::set<std::shared_ptr<Execution::State>> active;
-  host::HostCore core;  // last: its reactor thread ends before what it touches goes
+  // Its reactor thread ends before what it touches goes. The copies below go first, but nothing works in them then:
+  // whatever runs is over.
+  host::HostCore core;
+  workspace::Copies copies;
 };
 
 // NOLINTBEGIN(performance-unnecessary-value-param): both are public, and cheap beside what they do.
@@ -232,6 +260,35 @@ CopyResult ExecHost::copy_out(const Request& where, const std::string& path, con
 CopyResult ExecHost::copy_between(const Request& from, const std::string& path, const Request& to,
                                   const std::string& target, const CopyOptions& options, std::stop_token stop) {
   return host::copy_between(impl_->copy_host(), {from, path}, {to, target}, options, std::move(stop));
+}
+
+Result<ChangeList> ExecHost::changes(const Request& request) {
+  auto asked = impl_->copy_of(request);
+  if (!asked) return unexpected(asked.error());
+  return host::list_changes(*asked->copy, asked->limits);
+}
+
+Result<ApplyResult> ExecHost::apply(const Request& request, const std::vector<std::string>& paths) {
+  auto asked = impl_->copy_of(request);
+  if (!asked) return unexpected(asked.error());
+  auto base = workspace::load(asked->copy->descriptor());
+  if (!base) return unexpected(base.error());
+  // What commands may write there, as a run in the workspace itself would have it.
+  Request look = request;
+  look.shell.reset();
+  look.argv = {"true"};
+  look.workspace = base->workspace;
+  auto prepared = impl_->prepare(look);
+  if (!prepared) return unexpected(prepared.error());
+  const auto plan = impl_->plan_of(look, *prepared);
+  if (!plan) return unexpected(plan.error());
+  return host::apply_changes(*asked->copy, *plan, paths, asked->limits);
+}
+
+Result<void> ExecHost::discard_changes(const Request& request) {
+  auto session = impl_->session_of(request);
+  if (!session) return unexpected(session.error());
+  return impl_->copies.discard(session->first);
 }
 
 Result<std::string> ExecHost::explain_json(const Request& request) {
