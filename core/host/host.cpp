@@ -68,7 +68,9 @@ Result<execution::StreamsSpec> open_streams(Reactor& reactor, const Request& req
 }  // namespace
 
 struct ExecHost::Impl {
-  explicit Impl(const HostOptions& options) : core(options), copies(core.context().copies_dir()) {}
+  explicit Impl(const HostOptions& options) : core(options) {
+    copies = std::make_unique<workspace::Copies>(core.context().copies_dir());
+  }
 
   Result<host::Prepared> prepare(const Request& request) {
     if (core.on_reactor_thread()) return unexpected(on_reactor_failure());
@@ -80,7 +82,7 @@ struct ExecHost::Impl {
     auto plan =
         plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
                          core.context().single_run, builtin,
-                         copies.tree_path(plan::text_setting(*prepared.settings, "session.name"))});
+                         copies->tree_path(plan::text_setting(*prepared.settings, "session.name"))});
     if (plan && plan->tier == "gateway") {
       if (auto known = gateway::check_command(plan->argv); !known) return unexpected(known.error());
     }
@@ -137,7 +139,7 @@ struct ExecHost::Impl {
     context.environments = &core.session_environments();
     context.single_run = core.context().single_run;
     context.builtin = builtin;
-    context.copies = &copies;
+    context.copies = copies.get();
     context.copy_limits = host::copy_limits(*context.prepared.settings);
     context.guest_program = core.context().installation->guest_program;
     context.spill_dir = core.context().spill_dir();
@@ -166,7 +168,7 @@ struct ExecHost::Impl {
   Result<AskedCopy> copy_of(const Request& request) {
     auto session = session_of(request);
     if (!session) return unexpected(session.error());
-    auto copy = copies.find(session->first);
+    auto copy = copies->find(session->first);
     if (!copy) return unexpected(copy.error());
     return AskedCopy{std::move(*copy), session->second};
   }
@@ -209,10 +211,8 @@ struct ExecHost::Impl {
   std::mutex mutex;
   std::condition_variable idle;
   std::set<std::shared_ptr<Execution::State>> active;
-  // Its reactor thread ends before what it touches goes. The copies below go first, but nothing works in them then:
-  // whatever runs is over.
-  host::HostCore core;
-  workspace::Copies copies;
+  std::unique_ptr<workspace::Copies> copies;  // gone only when no environment has them any more
+  host::HostCore core;  // last: its reactor thread ends before what it touches goes
 };
 
 // NOLINTBEGIN(performance-unnecessary-value-param): both are public, and cheap beside what they do.
@@ -288,7 +288,7 @@ Result<ApplyResult> ExecHost::apply(const Request& request, const std::vector<st
 Result<void> ExecHost::discard_changes(const Request& request) {
   auto session = impl_->session_of(request);
   if (!session) return unexpected(session.error());
-  return impl_->copies.discard(session->first);
+  return impl_->copies->discard(session->first);
 }
 
 Result<std::string> ExecHost::explain_json(const Request& request) {

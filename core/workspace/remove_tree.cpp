@@ -59,8 +59,7 @@ class Remover {
     const int error = errno;
     if (error != EACCES) return unexpected(files::from_errno(name, "remove", error));
     // A folder of our own that was shut. fchmodat follows links; this name is a folder, in a tree nobody else changes.
-    (void)::fchmodat(folder, name.c_str(), S_IRWXU, 0);
-    fd.reset(::openat(folder, name.c_str(), kFlags));
+    if (::fchmodat(folder, name.c_str(), S_IRWXU, 0) == 0) fd.reset(::openat(folder, name.c_str(), kFlags));
     if (!fd) return unexpected(files::from_errno(name, "remove", errno));
     return fd;
   }
