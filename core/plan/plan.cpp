@@ -60,6 +60,8 @@ Result<void> check_copy(const Plan& plan, const BackendFacts& backend) {
     why = fmt::format("tier \"{}\" works on the workspace itself", plan.tier);
   } else if (!plan.view_carried_out) {
     why = fmt::format("backend \"{}\" does not isolate files", plan.backend);
+  } else if (plan.workspace_copy.empty()) {
+    why = "whoever asks has no place for it";
   } else if (backend.statement.locality != "local") {
     why = fmt::format("backend \"{}\" is not on this machine", plan.backend);
   }
@@ -164,7 +166,7 @@ Result<void> place_in_sandbox(Plan& plan, const PlanInput& input) {
   auto view = compose_view(settings, input.facts, plan.workspace, plan.warnings);
   if (!view) return unexpected(view.error());
   plan.view = std::move(*view);
-  if (plan.workspace_mode == "copy") {
+  if (plan.workspace_mode == "copy" && !input.workspace_copy.empty()) {
     plan.workspace_copy = input.workspace_copy;
     redirect_to_copy(plan);
   }

@@ -142,7 +142,7 @@ struct PlanInput {
   bool can_ask = false;  // somebody can be asked about a weaker place
   bool single_run = false;  // there will be no other run beside this one: nothing lasts beyond it
   bool builtin = false;     // the request's argv names a command that the guest itself is: files in and out
-  std::string workspace_copy;  // where the copy of workspace.mode copy lies, or will
+  std::string workspace_copy{};  // where the copy of workspace.mode copy lies, or will
 };
 
 // Pure. A failure has phase plan and names the setting concerned.
