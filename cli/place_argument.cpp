@@ -34,7 +34,8 @@ Result<PlaceArgument> place_argument(const std::string& word) {
                                     "a file of this machine with a colon in its name is ./NAME"));
   }
   if (colon + 1 == word.size()) {
-    return unexpected(usage_failure(fmt::format("\"{}\" names no path in the session", shown), "such as SESSION:/tmp/file"));
+    return unexpected(
+        usage_failure(fmt::format("\"{}\" names no path in the session", shown), "such as SESSION:/tmp/file"));
   }
   return PlaceArgument{name, word.substr(colon + 1)};
 }

@@ -47,7 +47,8 @@ class OfSession : public Command {
     app.add_option("SESSION", session_, "The session whose runs worked on a copy (--set workspace.mode='\"copy\"')");
   }
   void add_common(CLI::App& app) {
-    app.add_option("--set", set_, "Any setting, such as files.max_entries=500000; may be repeated")->type_name("NAME=JSON");
+    app.add_option("--set", set_, "Any setting, such as files.max_entries=500000; may be repeated")
+        ->type_name("NAME=JSON");
     app.add_flag("--json", json_, "The result as one JSON object");
   }
   Result<Request> request() const {
@@ -123,7 +124,8 @@ class ApplyCommand final : public OfSession {
   int run(const CommandLine& /*line*/) override {
     const auto asked = request();
     if (!asked) return wrong(asked.error());
-    if (discard_ && !paths_.empty()) return wrong(usage_failure("--discard throws all of the copy away and takes no paths"));
+    if (discard_ && !paths_.empty())
+      return wrong(usage_failure("--discard throws all of the copy away and takes no paths"));
     ExecHost host(host_options());
     if (discard_) {
       const auto discarded = host.discard_changes(*asked);
@@ -140,7 +142,8 @@ class ApplyCommand final : public OfSession {
     const int printed = print(text);
     for (const AppliedChange& change : applied->changes) {
       if (change.outcome == ApplyOutcome::applied) continue;
-      print_warning(fmt::format("{}: {}: {}", to_string(change.outcome), to_valid_utf8(change.change.path), change.reason));
+      print_warning(
+          fmt::format("{}: {}: {}", to_string(change.outcome), to_valid_utf8(change.change.path), change.reason));
     }
     return printed == 0 && all ? 0 : 1;
   }

@@ -43,7 +43,8 @@ class CopyCommand final : public Command {
     app.add_option("SRC", source_, "A path, or SESSION:PATH");
     app.add_option("DST", target_, "A path, or SESSION:PATH");
     app.add_flag("--links", links_, "Symbolic links that stay inside the copied folder come out too");
-    app.add_option("--set", set_, "Any setting, such as files.max_bytes=\"1g\"; may be repeated")->type_name("NAME=JSON");
+    app.add_option("--set", set_, "Any setting, such as files.max_bytes=\"1g\"; may be repeated")
+        ->type_name("NAME=JSON");
     app.add_flag("--json", json_, "The result as one JSON object");
     app.add_flag("--quiet", quiet_, "Nothing about progress and about what was left out");
   }
@@ -65,7 +66,8 @@ class CopyCommand final : public Command {
     HostOptions host_options;
     host_options.keeper = KeeperPlacement::in_process;
     host_options.single_run = true;
-    if (const auto settings = settle_timeout(host_options, *request); !settings) return report(failed(settings.error()), 0);
+    if (const auto settings = settle_timeout(host_options, *request); !settings)
+      return report(failed(settings.error()), 0);
     return copy(host_options, *source, *target, *request);
   }
 

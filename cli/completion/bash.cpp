@@ -37,8 +37,8 @@ std::string words_case(const CompletableCommand& command) {
   }
   if (command.takes_command) words += "-- ";
   if (command.positional == "@files") {
-    return fmt::format("    {}) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -W '{}' -f -- \"$cur\") ;;\n", command.name,
-                       words);
+    return fmt::format("    {}) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -W '{}' -f -- \"$cur\") ;;\n",
+                       command.name, words);
   }
   words += command.positional;
   return fmt::format("    {}) mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$cur\") ;;\n", command.name, words);

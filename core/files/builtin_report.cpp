@@ -52,7 +52,8 @@ std::string below_root(std::string path) {
 }
 
 bool is_step(std::string_view text) {
-  return !text.empty() && text.size() <= 32 && std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  return !text.empty() && text.size() <= 32 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
 }  // namespace

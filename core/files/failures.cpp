@@ -82,8 +82,9 @@ Failure refused(std::string_view path, std::string_view rule, std::string hint) 
 }
 
 Failure broken_stream(std::string_view path, std::string_view rule) {
-  return make(FailureKind::protocol_error, fmt::format("what came out of the environment is refused: {} {}", shown(path), rule),
-              "stream", EBADMSG, {});
+  return make(FailureKind::protocol_error,
+              fmt::format("what came out of the environment is refused: {} {}", shown(path), rule), "stream", EBADMSG,
+              {});
 }
 
 Failure cut_off(std::string_view path) {

@@ -13,7 +13,7 @@
 namespace exechost::files {
 
 struct LocalTreeOptions {
-  Limits limits;         // entries (a folder's names are held in memory) and depth
+  Limits limits;          // entries (a folder's names are held in memory) and depth
   bool complete = false;  // what can't be read is a failure, not skipped
   SkipHandler on_skip;
 };

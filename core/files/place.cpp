@@ -88,8 +88,11 @@ class Finder {
       return {};
     }
     if (commands_write_here()) {
-      return unexpected(refused(given_, fmt::format("leads over the link {}, which lies where commands may write: one could have laid it", shown(name)),
-                                "name the place that it leads to"));
+      return unexpected(
+          refused(given_,
+                  fmt::format("leads over the link {}, which lies where commands may write: one could have laid it",
+                              shown(name)),
+                  "name the place that it leads to"));
     }
     if (++links_ > kMostLinks) return unexpected(from_errno(given_, "open", ELOOP));
     std::array<char, PATH_MAX> target{};
@@ -125,7 +128,8 @@ Result<std::string> name_for_copy(std::string_view path) {
   while (rest.size() > 1 && rest.back() == '/') rest.remove_suffix(1);
   const std::string name(rest.substr(rest.rfind('/') + 1));
   if (!guest::tar::is_component(name.data(), name.size())) {
-    return unexpected(unfit(path, "has no name of its own", EINVAL, "name the folder itself, such as ../project in place of ."));
+    return unexpected(
+        unfit(path, "has no name of its own", EINVAL, "name the folder itself, such as ../project in place of ."));
   }
   return name;
 }

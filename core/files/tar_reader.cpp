@@ -44,11 +44,13 @@ Result<void> TarReader::pass_over_content() {
 
 Result<void> TarReader::long_text(const tar::Header& header, std::string& text) {
   if (!text.empty()) return unexpected(broken_stream(name_, "is followed by two long names at once"));
-  if (header.size < 2 || header.size > tar::kMaxPath + 1) return unexpected(broken_stream(name_, "is followed by a name of impossible length"));
+  if (header.size < 2 || header.size > tar::kMaxPath + 1)
+    return unexpected(broken_stream(name_, "is followed by a name of impossible length"));
   text.resize(static_cast<std::size_t>(header.size + tar::padding(header.size)));
   if (auto taken = take(text.data(), text.size()); !taken) return taken;
   text.resize(static_cast<std::size_t>(header.size));
-  if (text.find('\0') != text.size() - 1) return unexpected(broken_stream(name_, "is followed by a name with a NUL byte in it"));
+  if (text.find('\0') != text.size() - 1)
+    return unexpected(broken_stream(name_, "is followed by a name with a NUL byte in it"));
   text.pop_back();
   return {};
 }
@@ -59,9 +61,11 @@ Result<bool> TarReader::next_header(tar::Header& header, std::string& name, std:
     std::array<char, tar::kBlock> block{};
     if (auto taken = take(block.data(), block.size()); !taken) return unexpected(taken.error());
     switch (tar::decode(block.data(), header)) {
-      case tar::Decoded::malformed: return unexpected(broken_stream(name_, "is followed by something that is no entry of a kind that is taken"));
+      case tar::Decoded::malformed:
+        return unexpected(broken_stream(name_, "is followed by something that is no entry of a kind that is taken"));
       case tar::Decoded::end:
-        if (!name.empty() || !target.empty()) return unexpected(broken_stream(name_, "is followed by a name of nothing"));
+        if (!name.empty() || !target.empty())
+          return unexpected(broken_stream(name_, "is followed by a name of nothing"));
         return false;
       case tar::Decoded::header: break;
     }
@@ -140,7 +144,8 @@ Result<bool> TarReader::next(Entry& entry) {
   if (header.type == tar::Type::folder) {
     entry.kind = Kind::folder;
   } else if (header.type == tar::Type::link) {
-    if (target.empty() || entry.path.empty()) return unexpected(broken_stream(name, "is a link to nothing, or the root"));
+    if (target.empty() || entry.path.empty())
+      return unexpected(broken_stream(name, "is a link to nothing, or the root"));
     entry.kind = Kind::link;
     entry.target = std::move(target);
   } else {

@@ -38,7 +38,8 @@ class Transfer {
 
   Result<void> check(const Entry& entry) const {
     const Limits& limits = options_.limits;
-    if (counts_.entries() >= limits.entries) return unexpected(over_limit(entry.path, "files.max_entries", limits.entries));
+    if (counts_.entries() >= limits.entries)
+      return unexpected(over_limit(entry.path, "files.max_entries", limits.entries));
     // The root is at depth 0; what is in it at 1, and so on.
     if (depth_of(entry.path) > limits.depth) return unexpected(over_limit(entry.path, "files.max_depth", limits.depth));
     if (entry.size > limits.bytes - counts_.bytes) {

@@ -79,10 +79,9 @@ struct ExecHost::Impl {
   }
 
   Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared, bool builtin = false) {
-    auto plan =
-        plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
-                         core.context().single_run, builtin,
-                         copies->tree_path(plan::text_setting(*prepared.settings, "session.name"))});
+    auto plan = plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
+                                 core.context().single_run, builtin,
+                                 copies->tree_path(plan::text_setting(*prepared.settings, "session.name"))});
     if (plan && plan->tier == "gateway") {
       if (auto known = gateway::check_command(plan->argv); !known) return unexpected(known.error());
     }
@@ -111,7 +110,8 @@ struct ExecHost::Impl {
     return started;
   }
 
-  Result<std::shared_ptr<Execution::State>> prepare_and_start(const Request& request, std::int64_t began_ns, bool builtin) {
+  Result<std::shared_ptr<Execution::State>> prepare_and_start(const Request& request, std::int64_t began_ns,
+                                                              bool builtin) {
     auto prepared = prepare(request);
     if (!prepared) return unexpected(prepared.error());
     auto plan = plan_of(request, *prepared, builtin);
@@ -212,7 +212,7 @@ struct ExecHost::Impl {
   std::condition_variable idle;
   std::set<std::shared_ptr<Execution::State>> active;
   std::unique_ptr<workspace::Copies> copies;  // gone only when no environment has them any more
-  host::HostCore core;  // last: its reactor thread ends before what it touches goes
+  host::HostCore core;                        // last: its reactor thread ends before what it touches goes
 };
 
 // NOLINTBEGIN(performance-unnecessary-value-param): both are public, and cheap beside what they do.

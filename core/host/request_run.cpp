@@ -273,10 +273,9 @@ bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, cons
   // Planned again with what is now known about this one: whether and where it goes on is the
   // plan's to say, and so is every protection that would be lost.
   failed->unusable = *result.failure;
-  auto next = plan::make_plan(
-      {context_.request, *context_.prepared.settings, backends, context_.prepared.facts, gate_.can_ask(),
-       context_.single_run, context_.builtin,
-       context_.copies->tree_path(plan->session)});
+  auto next = plan::make_plan({context_.request, *context_.prepared.settings, backends, context_.prepared.facts,
+                               gate_.can_ask(), context_.single_run, context_.builtin,
+                               context_.copies->tree_path(plan->session)});
   if (!next || next->backend == plan->backend) return false;
   const auto decision = gate_.decide(*next, context_.rules);
   if (admission::refused_without_asking(*next, decision, gate_.can_ask())) return false;

@@ -20,10 +20,13 @@ Result<void> check_view(plan::Plan& plan) {
     if (!plan::is_at_or_below(entry.source, plan.workspace_copy)) continue;
     struct stat status {};
     if (::lstat(entry.source.c_str(), &status) != 0) {
-      return unexpected(files::unfit(entry.path, fmt::format("is not in the copy of the workspace, so it can't be kept as it has to be ({})", entry.reason), errno,
-                                     "it is newer than the copy: apply what you want of it and throw it away, then a new one is made"));
+      return unexpected(files::unfit(
+          entry.path,
+          fmt::format("is not in the copy of the workspace, so it can't be kept as it has to be ({})", entry.reason),
+          errno, "it is newer than the copy: apply what you want of it and throw it away, then a new one is made"));
     }
-    if (S_ISLNK(status.st_mode)) return unexpected(files::refused(entry.path, "is a link in the copy of the workspace"));
+    if (S_ISLNK(status.st_mode))
+      return unexpected(files::refused(entry.path, "is a link in the copy of the workspace"));
     plan.confinement.view_checks.push_back({entry.path, status.st_dev, status.st_ino, true});
   }
   return {};
@@ -40,8 +43,9 @@ Result<void> provide_copy(workspace::Copies& copies, plan::Plan& plan, const fil
     return ready;
   }
   if (!left_out.empty()) {
-    plan.warnings.push_back(fmt::format("{} sockets, FIFOs or devices of the workspace are not in its copy, {} the first",
-                                        left_out.size(), files::shown(left_out.front())));
+    plan.warnings.push_back(
+        fmt::format("{} sockets, FIFOs or devices of the workspace are not in its copy, {} the first", left_out.size(),
+                    files::shown(left_out.front())));
   }
   auto checked = check_view(plan);
   if (!checked) checked.error().phase = Phase::provision;

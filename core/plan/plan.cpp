@@ -67,7 +67,8 @@ Result<void> check_copy(const Plan& plan, const BackendFacts& backend) {
   }
   if (why.empty()) return {};
   return unexpected(plan_failure(FailureKind::unsupported, fmt::format("workspace.mode \"copy\" can't be had: {}", why),
-                                 "use workspace.mode \"direct\", or a backend of this machine that isolates files", plan.backend));
+                                 "use workspace.mode \"direct\", or a backend of this machine that isolates files",
+                                 plan.backend));
 }
 
 // Files go in and out by the guest's hands: there has to be one, and a place that is apart.

@@ -118,7 +118,7 @@ struct Plan {
   OutputLimits output;
   std::optional<std::chrono::milliseconds> timeout;
   std::chrono::milliseconds kill_grace{2000};
-  std::chrono::milliseconds idle_timeout{300'000};      // of an environment that lasts, from its last command's end
+  std::chrono::milliseconds idle_timeout{300'000};     // of an environment that lasts, from its last command's end
   std::chrono::milliseconds max_lifetime{86'400'000};  // of such an environment
   std::string image;
   nlohmann::json backend_settings = nlohmann::json::object();
@@ -139,9 +139,9 @@ struct PlanInput {
   const settings::Settings& settings;
   const std::vector<BackendFacts>& backends;
   const Facts& facts;
-  bool can_ask = false;  // somebody can be asked about a weaker place
-  bool single_run = false;  // there will be no other run beside this one: nothing lasts beyond it
-  bool builtin = false;     // the request's argv names a command that the guest itself is: files in and out
+  bool can_ask = false;          // somebody can be asked about a weaker place
+  bool single_run = false;       // there will be no other run beside this one: nothing lasts beyond it
+  bool builtin = false;          // the request's argv names a command that the guest itself is: files in and out
   std::string workspace_copy{};  // where the copy of workspace.mode copy lies, or will
 };
 

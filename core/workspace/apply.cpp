@@ -23,8 +23,8 @@ constexpr std::string_view kProjectSettings = ".exechost.json";
 
 bool is_chosen(const std::string& path, const std::vector<std::string>& paths) {
   return paths.empty() || std::any_of(paths.begin(), paths.end(), [&path](const std::string& chosen) {
-    return chosen.empty() || path == chosen || path.starts_with(chosen + "/");
-  });
+           return chosen.empty() || path == chosen || path.starts_with(chosen + "/");
+         });
 }
 
 // What somebody else did meanwhile.
@@ -59,7 +59,8 @@ class Applier {
   void apply(const Change& change) {
     const bool project_settings = change.path == kProjectSettings;
     if (project_settings || !options_.may_write(change.path)) {
-      return say(change, ApplyOutcome::refused, project_settings ? "ExecHost's own settings of this project" : "protected: commands may not write it");
+      return say(change, ApplyOutcome::refused,
+                 project_settings ? "ExecHost's own settings of this project" : "protected: commands may not write it");
     }
     if (change.type == "link" && change.kind != ChangeKind::deleted &&
         !files::stays_inside(files::depth_of(change.path) - 1, change.target)) {
@@ -85,7 +86,8 @@ class Applier {
       if (!same) return unexpected(same.error());
       if (!*same) return "was changed in the workspace since the copy was made";
       if (auto removed = real.remove(); !removed) {
-        if (removed.error().error_number == EEXIST) return "has something in it in the workspace that the copy never had";
+        if (removed.error().error_number == EEXIST)
+          return "has something in it in the workspace that the copy never had";
         return unexpected(removed.error());
       }
     }
@@ -104,9 +106,11 @@ class Applier {
     if (!parent) return unexpected(parent.error());
     struct stat status {};
     if (record.kind == Kind::file) {
-      auto fd = files::open_beneath(parent->get(), files::last_name(place), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+      auto fd =
+          files::open_beneath(parent->get(), files::last_name(place), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
       if (!fd) return unexpected(fd.error());
-      if (::fstat(fd->get(), &status) != 0 || !S_ISREG(status.st_mode)) return unexpected(files::from_errno(place, "open", ESTALE));
+      if (::fstat(fd->get(), &status) != 0 || !S_ISREG(status.st_mode))
+        return unexpected(files::from_errno(place, "open", ESTALE));
       record.mode = status.st_mode & 0777U;
       content = std::move(*fd);
     } else if (::fstatat(parent->get(), files::last_name(place).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -133,7 +137,8 @@ class Applier {
   }
 
   // The same was done in the workspace, or something else.
-  Result<std::string> already_there(const RealFile& real, const Change& change, Record& record, const UniqueFd& content) {
+  Result<std::string> already_there(const RealFile& real, const Change& change, Record& record,
+                                    const UniqueFd& content) {
     if (record.kind == Kind::file) {
       auto digest = digest_of(content.get(), change.path);
       if (!digest) return unexpected(digest.error());

@@ -17,7 +17,7 @@ namespace exechost::workspace {
 struct Identity {
   std::uint64_t inode = 0;
   std::uint64_t size = 0;
-  std::int64_t changed_ns = 0;   // mtime
+  std::int64_t changed_ns = 0;  // mtime
   std::int64_t touched_ns = 0;  // ctime
   bool operator==(const Identity&) const = default;
 };

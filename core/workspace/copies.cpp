@@ -19,7 +19,8 @@ constexpr std::chrono::milliseconds kLook{100};  // whether it is still wanted, 
 }  // namespace
 
 Copies::Copies(std::string root)
-    : root_(std::move(root)), own_key_(fmt::format("{}{}-{}", kUnnamed, ::getpid(), files::temporary_name().substr(10))) {}
+    : root_(std::move(root)),
+      own_key_(fmt::format("{}{}-{}", kUnnamed, ::getpid(), files::temporary_name().substr(10))) {}
 
 Copies::~Copies() {
   const auto own = held_.find(own_key_);
@@ -42,8 +43,10 @@ Result<std::shared_ptr<CopyFolder>> Copies::make(const std::string& session, con
   auto base = load(copy->descriptor());
   if (!base) return unexpected(base.error());
   if (base->workspace != workspace) {
-    return unexpected(files::unfit(workspace, fmt::format("is not the workspace whose copy this session has, which is {}", files::shown(base->workspace)), EINVAL,
-                                   "use another session name, or throw that copy away (exechost apply SESSION --discard)"));
+    return unexpected(files::unfit(
+        workspace,
+        fmt::format("is not the workspace whose copy this session has, which is {}", files::shown(base->workspace)),
+        EINVAL, "use another session name, or throw that copy away (exechost apply SESSION --discard)"));
   }
   return std::make_shared<CopyFolder>(std::move(*copy));
 }
@@ -57,7 +60,8 @@ Result<void> Copies::prepare(const std::string& session, const std::string& work
       auto base = load(held_.at(key)->descriptor());
       if (!base) return unexpected(base.error());
       if (base->workspace == workspace) return {};
-      return unexpected(files::unfit(workspace, "is not the workspace whose copy this session has", EINVAL, "use another session name"));
+      return unexpected(files::unfit(workspace, "is not the workspace whose copy this session has", EINVAL,
+                                     "use another session name"));
     }
     made_.wait_for(lock, kLook);
     if (options.wanted && !options.wanted()) return unexpected(files::from_errno(workspace, "wait", ECANCELED));

@@ -45,13 +45,15 @@ Result<UniqueFd> open_root(const std::string& root, bool make) {
 }
 
 Failure busy(const std::string& path) {
-  return files::from_errno(path, "lock", EBUSY, "another program works in this copy, or makes it: try again when it is done");
+  return files::from_errno(path, "lock", EBUSY,
+                           "another program works in this copy, or makes it: try again when it is done");
 }
 
 bool same_file(int fd, int folder, const char* name) {
   struct stat one {};
   struct stat other {};
-  return ::fstat(fd, &one) == 0 && ::fstatat(folder, name, &other, AT_SYMLINK_NOFOLLOW) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  return ::fstat(fd, &one) == 0 && ::fstatat(folder, name, &other, AT_SYMLINK_NOFOLLOW) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
 bool exists(int folder, const char* name) { return ::faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0; }

@@ -32,7 +32,9 @@ class Maker {
     files::LocalTreeOptions tree_options;
     tree_options.limits = options_.limits;
     tree_options.complete = true;
-    tree_options.on_skip = [this](const std::string& path, std::string_view /*reason*/) { made_.left_out.push_back(path); };
+    tree_options.on_skip = [this](const std::string& path, std::string_view /*reason*/) {
+      made_.left_out.push_back(path);
+    };
     auto tree = files::LocalTree::open(root.get(), "", workspace_, std::move(tree_options));
     if (!tree) return unexpected(tree.error());
     files::Entry entry;
@@ -126,7 +128,8 @@ class Maker {
 
 }  // namespace
 
-Result<MadeCopy> make_copy(const std::string& workspace, int folder, const std::string& name, const MakeOptions& options) {
+Result<MadeCopy> make_copy(const std::string& workspace, int folder, const std::string& name,
+                           const MakeOptions& options) {
   return Maker(workspace, folder, name, options).run();
 }
 

@@ -22,6 +22,7 @@ struct MadeCopy {
 
 // As `name` in the open folder, where nothing has that name. File systems that can share blocks do. A failure
 // leaves a part of it.
-Result<MadeCopy> make_copy(const std::string& workspace, int folder, const std::string& name, const MakeOptions& options);
+Result<MadeCopy> make_copy(const std::string& workspace, int folder, const std::string& name,
+                           const MakeOptions& options);
 
 }  // namespace exechost::workspace

@@ -39,7 +39,8 @@ Result<RealFile> RealFile::look(int workspace, const std::string& path) {
 
 Result<struct stat> RealFile::status_now() const {
   struct stat status {};
-  if (::fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return unexpected(failed("stat", errno));
+  if (::fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return unexpected(failed("stat", errno));
   return status;
 }
 
@@ -81,7 +82,8 @@ Result<void> RealFile::make_folder(mode_t mode) {
   if (::mkdirat(parent_.get(), name_.c_str(), mode | S_IRWXU) != 0) return unexpected(failed("mkdir", errno));
   const auto fd = files::open_beneath(parent_.get(), name_, O_RDONLY | O_DIRECTORY);
   // It stays usable for its owner: more comes into it.
-  if (!fd || ::fchmod(fd->get(), mode | S_IRWXU) != 0) return unexpected(failed("chmod", fd ? errno : fd.error().error_number));
+  if (!fd || ::fchmod(fd->get(), mode | S_IRWXU) != 0)
+    return unexpected(failed("chmod", fd ? errno : fd.error().error_number));
   return {};
 }
 
@@ -148,7 +150,8 @@ Result<void> RealFile::put_file(int from, mode_t mode, std::string& sha256) {
   std::optional<Failure> failure;
   if (!digest) failure = digest.error();
   // Whoever had it before keeps it, where we may say so.
-  if (!failure && status_ && ::geteuid() == 0 && ::fchown(fd->get(), status_->st_uid, status_->st_gid) != 0) failure = failed("chown", errno);
+  if (!failure && status_ && ::geteuid() == 0 && ::fchown(fd->get(), status_->st_uid, status_->st_gid) != 0)
+    failure = failed("chown", errno);
   if (!failure && ::fchmod(fd->get(), mode) != 0) failure = failed("chmod", errno);
   if (::close(fd->release()) != 0 && !failure) failure = failed("write", errno);
   if (failure) {

@@ -32,9 +32,12 @@ class Remover {
     auto names = names_in(inside->get());
     if (!names) return unexpected(names.error());
     for (const std::string& entry : *names) {
-      if (auto removed = depth < kMostOpen ? remove(inside->get(), entry, depth + 1) : lift(inside->get(), entry); !removed) return removed;
+      if (auto removed = depth < kMostOpen ? remove(inside->get(), entry, depth + 1) : lift(inside->get(), entry);
+          !removed)
+        return removed;
     }
-    if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) != 0) return unexpected(files::from_errno(name, "remove", errno));
+    if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) != 0)
+      return unexpected(files::from_errno(name, "remove", errno));
     return {};
   }
 

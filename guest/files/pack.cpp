@@ -147,7 +147,8 @@ class Packer {
 
   // Closes `fd`.
   bool folder(int fd, const struct stat& status, int depth) {
-    bool done = depth <= tar::kMaxDepth ? entry(tar::Type::folder, status.st_mode, 0, nullptr, 0) : stop("depth", E2BIG);
+    bool done =
+        depth <= tar::kMaxDepth ? entry(tar::Type::folder, status.st_mode, 0, nullptr, 0) : stop("depth", E2BIG);
     ++totals_.folders;
     alignas(KernelEntry) char entries[4096];
     while (done) {

@@ -43,7 +43,8 @@ bool get_octal(const char* field, std::size_t width, std::uint64_t& value) {
   value = 0;
   while (at < width && field[at] == ' ') ++at;
   const std::size_t first = at;
-  for (; at < width && field[at] >= '0' && field[at] <= '7'; ++at) value = value * 8 + static_cast<unsigned>(field[at] - '0');
+  for (; at < width && field[at] >= '0' && field[at] <= '7'; ++at)
+    value = value * 8 + static_cast<unsigned>(field[at] - '0');
   if (at == first) return false;
   for (; at < width; ++at) {
     if (field[at] != ' ' && field[at] != 0) return false;
@@ -121,7 +122,8 @@ Decoded decode(const char* block, Header& header) {
     const std::size_t length = std::strlen(header.name);
     if (length > 1 && header.name[length - 1] == '/') header.name[length - 1] = 0;
   }
-  const bool has_content = header.type == Type::file || header.type == Type::long_name || header.type == Type::long_link;
+  const bool has_content =
+      header.type == Type::file || header.type == Type::long_name || header.type == Type::long_link;
   return has_content || header.size == 0 ? Decoded::header : Decoded::malformed;
 }
 
@@ -137,7 +139,8 @@ bool is_stream_path(const char* path, std::size_t length) {
   if (path[kRootLength] != '/') return false;
   for (std::size_t start = kRootLength + 1;;) {
     const void* slash = std::memchr(path + start, '/', length - start);
-    const std::size_t end = slash == nullptr ? length : static_cast<std::size_t>(static_cast<const char*>(slash) - path);
+    const std::size_t end =
+        slash == nullptr ? length : static_cast<std::size_t>(static_cast<const char*>(slash) - path);
     if (!is_component(path + start, end - start)) return false;
     if (slash == nullptr) return true;
     start = end + 1;

@@ -12,7 +12,7 @@ inline constexpr std::size_t kBlock = 512;
 inline constexpr std::size_t kShortName = 100;  // longer ones come in an entry of their own before
 inline constexpr std::size_t kMaxPath = 4095;   // PATH_MAX without its NUL
 inline constexpr std::size_t kMaxName = 255;
-inline constexpr int kMaxDepth = 128;           // of folders in each other; the walks are recursive
+inline constexpr int kMaxDepth = 128;  // of folders in each other; the walks are recursive
 // What every stream is about: its first entry. The source's own name does not travel.
 inline constexpr char kRoot[] = "data";
 inline constexpr std::size_t kRootLength = sizeof kRoot - 1;
@@ -23,7 +23,7 @@ enum class Type : char { file = '0', link = '2', folder = '5', long_link = 'K', 
 struct Header {
   Type type = Type::file;
   std::uint32_t mode = 0;
-  std::uint64_t size = 0;         // of what follows
+  std::uint64_t size = 0;          // of what follows
   char name[kShortName + 1] = {};  // without the slash that ends a folder's
   char link[kShortName + 1] = {};
 };

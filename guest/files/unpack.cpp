@@ -108,7 +108,8 @@ class Unpacker {
       if (decoded != tar::Decoded::header) return decoded;
       const bool is_name = header.type == tar::Type::long_name;
       if (!is_name && header.type != tar::Type::long_link) return decoded;
-      if (std::exchange(is_name ? long_name_ : long_link_, true) || !read_text(is_name ? path_ : target_, header.size)) {
+      if (std::exchange(is_name ? long_name_ : long_link_, true) ||
+          !read_text(is_name ? path_ : target_, header.size)) {
         malformed();
         return tar::Decoded::malformed;
       }
@@ -166,8 +167,7 @@ class Unpacker {
       const auto length = static_cast<std::size_t>(slash - at);
       std::memcpy(component, at, length);
       component[length] = 0;
-      const int deeper =
-          ::openat(fd, first ? name_ : component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      const int deeper = ::openat(fd, first ? name_ : component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
       const int error = errno;
       ::close(fd);
       errno = error;
@@ -254,9 +254,9 @@ class Unpacker {
   }
 
   int base_fd_ = -1;
-  char name_[tar::kMaxName + 1];       // of the root, in base_fd_
-  char path_[tar::kMaxPath + 1];       // of the entry, in the stream
-  char target_[tar::kMaxPath + 1];     // of a link
+  char name_[tar::kMaxName + 1];    // of the root, in base_fd_
+  char path_[tar::kMaxPath + 1];    // of the entry, in the stream
+  char target_[tar::kMaxPath + 1];  // of a link
   bool long_name_ = false;
   bool long_link_ = false;
   bool seen_root_ = false;

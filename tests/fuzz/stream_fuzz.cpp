@@ -23,7 +23,8 @@ using namespace exechost;
 class Nowhere final : public files::EntrySink {
  public:
   Result<void> begin(const files::Entry& entry) override {
-    if (entry.path.starts_with("/") || entry.path.ends_with("/") || entry.path.find('\0') != std::string::npos) std::abort();
+    if (entry.path.starts_with("/") || entry.path.ends_with("/") || entry.path.find('\0') != std::string::npos)
+      std::abort();
     if (("/" + entry.path + "/").find("/../") != std::string::npos) std::abort();
     if ((entry.mode & ~0777U) != 0 || !seen_.insert(entry.path).second) std::abort();
     left_ = entry.size;

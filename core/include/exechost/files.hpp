@@ -64,17 +64,17 @@ EXECHOST_API std::string_view to_string(ChangeKind kind);
 
 struct Change {
   ChangeKind kind = ChangeKind::modified;
-  std::string path;  // below the workspace
-  std::string type;  // file, folder, link: what it is now, or was when it is deleted
-  std::string old_type;  // for type_changed
-  std::uint64_t size = 0;     // of a file
-  std::uint32_t mode = 0;     // permission bits
-  std::string target;         // of a link
+  std::string path;        // below the workspace
+  std::string type;        // file, folder, link: what it is now, or was when it is deleted
+  std::string old_type;    // for type_changed
+  std::uint64_t size = 0;  // of a file
+  std::uint32_t mode = 0;  // permission bits
+  std::string target;      // of a link
 };
 
 struct ChangeList {
   std::string workspace;
-  std::string copy;  // where the copy lies
+  std::string copy;                  // where the copy lies
   std::vector<Change> changes;       // by path
   std::vector<CopySkipped> skipped;  // sockets and the like, which can't be applied
 

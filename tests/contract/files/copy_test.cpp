@@ -142,7 +142,8 @@ TEST_P(Copy, ALinkThatACommandMayHaveLaidIsNotFollowed) {
   fs::create_directory(local("victim"));
   write_file(local("victim/secret"), "mine");
   const std::string workspace = scene_->workspace();
-  inside("ln -s '" + local("victim") + "' planted; ln -s '" + local("victim/secret") + "' file; echo new > /tmp/secret");
+  inside("ln -s '" + local("victim") + "' planted; ln -s '" + local("victim/secret") +
+         "' file; echo new > /tmp/secret");
   // Neither into where it leads, nor out of there.
   expect_failed(host_.copy_out(Request{}, "/tmp/secret", workspace + "/planted/secret"), FailureKind::denied, ELOOP);
   expect_failed(host_.copy_out(Request{}, "/tmp/secret", workspace + "/planted/"), FailureKind::denied, ELOOP);

@@ -59,7 +59,8 @@ INSTANTIATE_TEST_SUITE_P(With, CopyMode, ::testing::Values(KeeperPlacement::chil
 TEST_P(CopyMode, TheWorkspaceStaysUntilItIsApplied) {
   const auto before = describe_tree(scene_->workspace());
   const auto host = make_host();
-  EXPECT_EQ(output(*host, copied("pwd; cat src/a; echo new > src/b; echo changed > src/a; rm gone", "s")), scene_->workspace() + "\na\n");
+  EXPECT_EQ(output(*host, copied("pwd; cat src/a; echo new > src/b; echo changed > src/a; rm gone", "s")),
+            scene_->workspace() + "\na\n");
   EXPECT_EQ(changed_paths(before, describe_tree(scene_->workspace())), std::vector<std::string>{});
   // The next run of the session goes on with it, another session does not see it.
   EXPECT_EQ(output(*host, copied("cat src/b; ls", "s")), "new\nkept\nsrc\n");
@@ -126,7 +127,9 @@ TEST_P(CopyMode, NothingInItReachesTheWorkspaceOrTheState) {
   output(*host, copied("true", "s"));
   const std::string copy = host->changes(session)->copy;
   const auto before = describe_tree(scene_->workspace());
-  const std::string said = output(*host, copied("ls '" + copy + "' 2>&1; cat '" + copy + "/../base' 2>&1; touch '" + copy + "/x' 2>&1; ln -s '" + in("kept") + "' l; ls", "s"));
+  const std::string said = output(*host, copied("ls '" + copy + "' 2>&1; cat '" + copy + "/../base' 2>&1; touch '" +
+                                                    copy + "/x' 2>&1; ln -s '" + in("kept") + "' l; ls",
+                                                "s"));
   EXPECT_THAT(said, ::testing::Not(HasSubstr("lock")));
   EXPECT_FALSE(exists(copy + "/x"));
   EXPECT_EQ(changed_paths(before, describe_tree(scene_->workspace())), std::vector<std::string>{});
@@ -154,6 +157,37 @@ TEST_P(CopyMode, OnlyWhereItIsWorthSomething) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(host->run(copied("true"), stop.get_token()).status, Status::cancelled);
+}
+
+TEST_P(CopyMode, TheCommandLineShowsAndAppliesIt) {
+  {
+    const auto host = make_host();
+    output(*host, copied("echo new > src/b; printf 'x' > $(printf 'odd\\033[31m'); echo changed > kept; rm gone", "s"));
+  }
+  const ProgramEnd listed = scene_->run({"changes", "s"});
+  EXPECT_EQ(listed.exit_status(), 0) << listed.err;
+  EXPECT_THAT(listed.out, ::testing::StartsWith("D gone\nM kept\nA odd"));
+  EXPECT_THAT(listed.out, HasSubstr("A src/b\n"));
+  EXPECT_THAT(listed.out, ::testing::Not(HasSubstr("\x1b")));
+  write_file(in("kept"), "mine\n");
+  const ProgramEnd applied = scene_->run({"apply", "s", "src", "kept"});
+  EXPECT_EQ(applied.exit_status(), 1);
+  EXPECT_EQ(applied.out, "A src/b\n");
+  EXPECT_THAT(applied.err, HasSubstr("conflict: kept"));
+  EXPECT_EQ(read_file(in("src/b")), "new\n");
+  EXPECT_EQ(read_file(in("kept")), "mine\n");
+  EXPECT_TRUE(exists(in("gone")));
+  EXPECT_EQ(scene_->run({"apply", "s", "gone"}).exit_status(), 0);
+  EXPECT_FALSE(exists(in("gone")));
+  EXPECT_EQ(scene_->run({"apply", "s", "../elsewhere"}).exit_status(), 1);
+  EXPECT_EQ(scene_->run({"apply", "s", "--discard"}).exit_status(), 0);
+  const ProgramEnd none = scene_->run({"changes", "s"});
+  EXPECT_EQ(none.exit_status(), 1);
+  EXPECT_THAT(none.err, HasSubstr("no copy"));
+  // Until sessions can be joined.
+  const ProgramEnd copying = scene_->run({"cp", "kept", "s:/tmp/"});
+  EXPECT_EQ(copying.exit_status(), 1);
+  EXPECT_THAT(copying.err, HasSubstr("not there yet"));
 }
 
 TEST_P(CopyMode, ItCanBeThrownAway) {

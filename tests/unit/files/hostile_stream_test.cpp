@@ -103,27 +103,35 @@ std::vector<Trick> tricks() {
       {"absolute_root", Stream().add(kFile, "/data", "evil").end(), broken, "not a path below"},
       {"up", root().add(kFile, "data/../../x", "evil").end(), broken, "not a path below"},
       {"up_at_the_end", root().add(kFolder, "data/..").end(), broken, "not a path below"},
-      {"up_in_a_long_name", root().long_name("data/" + std::string(150, 'a') + "/../../../x").add(kFile, "c", "evil").end(), broken, "not a path below"},
+      {"up_in_a_long_name",
+       root().long_name("data/" + std::string(150, 'a') + "/../../../x").add(kFile, "c", "evil").end(), broken,
+       "not a path below"},
       {"dot", root().add(kFile, "data/./x", "evil").end(), broken, "not a path below"},
       {"empty_component", root().add(kFile, "data//x", "evil").end(), broken, "not a path below"},
       {"beside_the_root", root().add(kFile, "other", "evil").end(), broken, "not a path below"},
       {"root_as_prefix", root().add(kFile, "data2/x", "evil").end(), broken, "not a path below"},
-      {"name_too_long", root().long_name("data/" + std::string(256, 'n')).add(kFile, "c").end(), broken, "not a path below"},
+      {"name_too_long", root().long_name("data/" + std::string(256, 'n')).add(kFile, "c").end(), broken,
+       "not a path below"},
       {"path_too_long", root().long_name(std::string(5000, 'n')).add(kFile, "c").end(), broken, "impossible length"},
       {"nul_in_a_long_name", root().long_name(std::string("data/a\0b", 8)).add(kFile, "c").end(), broken, "NUL"},
       {"long_name_of_nothing", root().long_name("data/x").end(), broken, "name of nothing"},
-      {"two_long_names", root().long_name("data/x").long_name("data/y").add(kFile, "c").end(), broken, "two long names"},
+      {"two_long_names", root().long_name("data/x").long_name("data/y").add(kFile, "c").end(), broken,
+       "two long names"},
       {"no_root", Stream().add(kFile, "data/x", "evil").end(), broken, "before what it is in"},
       {"root_twice", root().add(kFolder, "data").end(), broken, "comes twice"},
       {"root_is_a_link", Stream().add(kLink, "data", "", "/etc").end(), broken, "link to nothing, or the root"},
       {"below_a_file", Stream().add(kFile, "data", "f").add(kFile, "data/x", "evil").end(), broken, "no folder"},
-      {"below_a_link", root().add(kLink, "data/l", "", "/etc").add(kFile, "data/l/x", "evil").end(), broken, "no folder"},
-      {"link_then_folder", root().add(kLink, "data/l", "", "/etc").add(kFolder, "data/l").add(kFile, "data/l/x", "evil").end(), broken, "comes twice"},
+      {"below_a_link", root().add(kLink, "data/l", "", "/etc").add(kFile, "data/l/x", "evil").end(), broken,
+       "no folder"},
+      {"link_then_folder",
+       root().add(kLink, "data/l", "", "/etc").add(kFolder, "data/l").add(kFile, "data/l/x", "evil").end(), broken,
+       "comes twice"},
       {"file_then_folder", root().add(kFile, "data/x", "f").add(kFolder, "data/x").end(), broken, "comes twice"},
       {"folder_then_file", root().add(kFolder, "data/x").add(kFile, "data/x", "f").end(), broken, "comes twice"},
       {"folder_then_link", root().add(kFolder, "data/x").add(kLink, "data/x", "", "/etc").end(), broken, "comes twice"},
       {"file_twice", root().add(kFile, "data/x", "1").add(kFile, "data/x", "2").end(), broken, "comes twice"},
-      {"folder_reopened", root().add(kFolder, "data/a").add(kFolder, "data/b").add(kFile, "data/a/x", "late").end(), broken, "not at its place"},
+      {"folder_reopened", root().add(kFolder, "data/a").add(kFolder, "data/b").add(kFile, "data/a/x", "late").end(),
+       broken, "not at its place"},
       {"folder_never_opened", root().add(kFile, "data/a/x", "early").end(), broken, "no folder"},
       {"hard_link", with_type('1'), broken, "no entry of a kind"},
       {"character_device", with_type('3'), broken, "no entry of a kind"},
@@ -134,31 +142,57 @@ std::vector<Trick> tricks() {
       {"global_pax_header", with_type('g'), broken, "no entry of a kind"},
       {"sparse_file", with_type('S'), broken, "no entry of a kind"},
       {"old_type", with_type('\0'), broken, "no entry of a kind"},
-      {"posix_magic", root().header(kFile, "data/x", 0).patch(257, std::string("ustar\0" "00", 8)).end(), broken, "no entry of a kind"},
-      {"prefix_with_posix_magic", root().header(kFile, "data/x", 0).patch(257, std::string("ustar\0" "00", 8)).patch(345, "/etc").end(), broken, "no entry of a kind"},
-      {"wrong_checksum", root().add(kFile, "data/x").open().replace(512, 1, "e") + std::string(1024, '\0'), broken, "no entry of a kind"},
-      {"folder_with_content", root().header(kFolder, "data/x", 512).raw(std::string(512, 'x')).end(), broken, "no entry of a kind"},
-      {"link_with_content", root().header(kLink, "data/x", 512, "t").raw(std::string(512, 'x')).end(), broken, "no entry of a kind"},
+      {"posix_magic",
+       root()
+           .header(kFile, "data/x", 0)
+           .patch(257, std::string("ustar\0"
+                                   "00",
+                                   8))
+           .end(),
+       broken, "no entry of a kind"},
+      {"prefix_with_posix_magic",
+       root()
+           .header(kFile, "data/x", 0)
+           .patch(257, std::string("ustar\0"
+                                   "00",
+                                   8))
+           .patch(345, "/etc")
+           .end(),
+       broken, "no entry of a kind"},
+      {"wrong_checksum", root().add(kFile, "data/x").open().replace(512, 1, "e") + std::string(1024, '\0'), broken,
+       "no entry of a kind"},
+      {"folder_with_content", root().header(kFolder, "data/x", 512).raw(std::string(512, 'x')).end(), broken,
+       "no entry of a kind"},
+      {"link_with_content", root().header(kLink, "data/x", 512, "t").raw(std::string(512, 'x')).end(), broken,
+       "no entry of a kind"},
       {"link_to_nothing", root().add(kLink, "data/x").end(), broken, "link to nothing"},
-      {"size_that_is_none", root().header(kFile, "data/x", 0).patch(124, "99999999999").end(), broken, "no entry of a kind"},
-      {"negative_size", root().header(kFile, "data/x", 0).patch(124, std::string(12, '\xff')).end(), broken, "no entry of a kind"},
-      {"size_beyond_64_bits", root().header(kFile, "data/x", 0).patch(124, "\x80\x01" + std::string(10, '\xff')).end(), broken, "no entry of a kind"},
+      {"size_that_is_none", root().header(kFile, "data/x", 0).patch(124, "99999999999").end(), broken,
+       "no entry of a kind"},
+      {"negative_size", root().header(kFile, "data/x", 0).patch(124, std::string(12, '\xff')).end(), broken,
+       "no entry of a kind"},
+      {"size_beyond_64_bits", root().header(kFile, "data/x", 0).patch(124, "\x80\x01" + std::string(10, '\xff')).end(),
+       broken, "no entry of a kind"},
       {"size_over_the_limit", root().header(kFile, "data/x", 1ULL << 40).end(), unfit, "files.max_bytes"},
-      {"size_at_the_end_of_numbers", root().add(kFile, "data/a", "a").header(kFile, "data/x", INT64_MAX).end(), unfit, "files.max_bytes"},
+      {"size_at_the_end_of_numbers", root().add(kFile, "data/a", "a").header(kFile, "data/x", INT64_MAX).end(), unfit,
+       "files.max_bytes"},
       {"cut_in_a_header", root().open() + std::string(100, 'x'), broken, "too early"},
       {"cut_in_content", root().header(kFile, "data/x", 1000).raw("short").open(), broken, "too early"},
       {"cut_in_padding", root().header(kFile, "data/x", 5).raw("12345").open(), broken, "too early"},
       {"no_end", root().add(kFile, "data/x", "x").open(), broken, "too early"},
       {"half_an_end", root().open() + std::string(512, '\0'), broken, "too early"},
-      {"something_behind_the_end", root().end() + Stream().add(kFile, "data/x", "evil").end(), broken, "behind the end"},
-      {"something_in_the_end", root().open() + std::string(512, '\0') + Stream().add(kFile, "data/x", "evil").end(), broken, "behind the end"},
+      {"something_behind_the_end", root().end() + Stream().add(kFile, "data/x", "evil").end(), broken,
+       "behind the end"},
+      {"something_in_the_end", root().open() + std::string(512, '\0') + Stream().add(kFile, "data/x", "evil").end(),
+       broken, "behind the end"},
       {"endless_end", root().end() + std::string(64 * 1024, '\0'), broken, "behind the end"},
       {"deeper_than_allowed", nested.end(), unfit, "files.max_depth"},
-      {"more_than_allowed", [&root] {
+      {"more_than_allowed",
+       [&root] {
          Stream many = root();
          for (int i = 0; i < 2000; ++i) many.add(kFile, "data/" + std::to_string(i));
          return many.end();
-       }(), unfit, "files.max_entries"},
+       }(),
+       unfit, "files.max_entries"},
   };
 }
 
@@ -248,7 +282,8 @@ TEST_F(Harmless, LinksThatWereThereAreNotFollowed) {
   // A file takes the place of a link, and does not go through it.
   test::write_file(outside + "/kept", "kept");
   fs::create_symlink(outside + "/kept", root + "/file");
-  const auto replaced = take(Stream().add(kFolder, "data").add(kFile, "data/file", "new").end(), LinkRule::skip, counts);
+  const auto replaced =
+      take(Stream().add(kFolder, "data").add(kFile, "data/file", "new").end(), LinkRule::skip, counts);
   ASSERT_TRUE(replaced.has_value()) << describe(replaced.error());
   EXPECT_EQ(test::read_file(outside + "/kept"), "kept");
   EXPECT_EQ(test::read_file(root + "/file"), "new");
@@ -266,7 +301,8 @@ TEST_F(Harmless, ATreeIsNoPlaceForASingleFileWithItsName) {
 TEST_F(Harmless, AFileIsWholeOrAsItWas) {
   test::write_file(around_.path() + "/target/name", "old");
   Counts counts;
-  const auto taken = take(Stream().header(kFile, "data", 100'000).raw(std::string(50'000, 'n')).open(), LinkRule::skip, counts);
+  const auto taken =
+      take(Stream().header(kFile, "data", 100'000).raw(std::string(50'000, 'n')).open(), LinkRule::skip, counts);
   ASSERT_FALSE(taken.has_value());
   EXPECT_EQ(test::read_file(around_.path() + "/target/name"), "old");
   EXPECT_EQ(std::distance(fs::directory_iterator(around_.path() + "/target"), {}), 1);

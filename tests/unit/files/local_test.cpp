@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 TEST(Links, OnlyThoseThatStayInside) {
-  for (const char* target : {"a", "a/b", "./a", "a/./b", "a//b", ".", "a/"}) EXPECT_TRUE(stays_inside(0, target)) << target;
+  for (const char* target : {"a", "a/b", "./a", "a/./b", "a//b", ".", "a/"})
+    EXPECT_TRUE(stays_inside(0, target)) << target;
   for (const char* target : {"../a", "..", "./../a", "../."}) EXPECT_TRUE(stays_inside(1, target)) << target;
   EXPECT_TRUE(stays_inside(3, "../../../a"));
   // a -> . and b -> a/.. would be outside together: ".." behind a name never is.
@@ -100,7 +101,8 @@ TEST_F(Places, ATargetIsAFolderOrAName) {
   EXPECT_EQ(name_of(beside->folder), folder_.path() + "/workspace");
   EXPECT_EQ(beside->name, "laid");
   EXPECT_EQ(*name_for_copy("a/b/"), "b");
-  for (const char* nameless : {".", "..", "/", "a/..", ""}) EXPECT_FALSE(name_for_copy(nameless).has_value()) << nameless;
+  for (const char* nameless : {".", "..", "/", "a/..", ""})
+    EXPECT_FALSE(name_for_copy(nameless).has_value()) << nameless;
 }
 
 BuiltinReport said(const std::string& text) {
@@ -121,9 +123,10 @@ TEST(BuiltinReport, IsReadWithBounds) {
   ASSERT_TRUE(failed.failure());
   EXPECT_EQ(failed.failure()->error_number, ENOSPC);
   EXPECT_EQ(failed.failure()->kind, FailureKind::unavailable);
-  for (const char* nonsense : {"done 1 2 3 4\n", "done 1 2 3 4 5 6\n", "done -1 2 3 4 5\n", "done 1 2 3 4 99999999999999999999\n",
-                               "done  1 2 3 4 5\n", "failed write -1 x\n", "failed write 99999 x\n", "failed \x1b[2J 2 x\n",
-                               "skipped because x\n", "failed write 28 data", ""}) {
+  for (const char* nonsense :
+       {"done 1 2 3 4\n", "done 1 2 3 4 5 6\n", "done -1 2 3 4 5\n", "done 1 2 3 4 99999999999999999999\n",
+        "done  1 2 3 4 5\n", "failed write -1 x\n", "failed write 99999 x\n", "failed \x1b[2J 2 x\n",
+        "skipped because x\n", "failed write 28 data", ""}) {
     const auto report = said(nonsense);
     EXPECT_FALSE(report.done()) << nonsense;
     EXPECT_FALSE(report.failure()) << nonsense;

@@ -169,14 +169,15 @@ class Stream {
 };
 
 TEST_P(Files, AFolderComesInUnderItsNameOrAsTheTarget) {
-  const std::string stream = Stream()
-                                 .add(tar::Type::folder, "data", "", "", 0500)
-                                 .add(tar::Type::file, "data/run", "#!", "", 0755)
-                                 .add(tar::Type::folder, "data/deep", "", "", 0755)
-                                 .add(tar::Type::long_name, "././@LongLink", "data/deep/" + std::string(200, 'n') + '\0')
-                                 .add(tar::Type::file, "cut", "long", "", 06600)
-                                 .add(tar::Type::link, "data/link", "", "/nowhere")
-                                 .end();
+  const std::string stream =
+      Stream()
+          .add(tar::Type::folder, "data", "", "", 0500)
+          .add(tar::Type::file, "data/run", "#!", "", 0755)
+          .add(tar::Type::folder, "data/deep", "", "", 0755)
+          .add(tar::Type::long_name, "././@LongLink", "data/deep/" + std::string(200, 'n') + '\0')
+          .add(tar::Type::file, "cut", "long", "", 06600)
+          .add(tar::Type::link, "data/link", "", "/nowhere")
+          .end();
   for (const bool inside : {true, false}) {
     const std::string target = folder_ + (inside ? "/there" : "/new");
     if (inside) {

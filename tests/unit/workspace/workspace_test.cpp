@@ -25,11 +25,11 @@ namespace exechost::workspace {
 namespace {
 
 namespace fs = std::filesystem;
+using test::read_file;
+using test::write_file;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using test::read_file;
-using test::write_file;
 
 class Workspace : public ::testing::Test {
  protected:
@@ -64,8 +64,9 @@ class Workspace : public ::testing::Test {
     for (const Change& change : changes()) lines.push_back(std::string(to_string(change.kind)) + " " + change.path);
     return lines;
   }
-  std::map<std::string, AppliedChange> apply(std::vector<std::string> paths = {},
-                                             std::function<bool(const std::string&)> may_write = [](const auto&) { return true; }) {
+  std::map<std::string, AppliedChange> apply(
+      std::vector<std::string> paths = {},
+      std::function<bool(const std::string&)> may_write = [](const auto&) { return true; }) {
     auto base = load(held_->descriptor());
     auto found = changes();
     auto applied = apply_changes(*base, held_->tree()->get(), found, {std::move(paths), std::move(may_write)});
@@ -88,7 +89,9 @@ TEST_F(Workspace, TheCopyIsTheSameAndUnchanged) {
   make();
   ::unlink(real("fifo").c_str());
   EXPECT_THAT(left_out_, ElementsAre("fifo"));
-  EXPECT_EQ(test::changed_paths(test::describe_tree(real(""), test::Times::compare), test::describe_tree(copy(""), test::Times::compare)), std::vector<std::string>{});
+  EXPECT_EQ(test::changed_paths(test::describe_tree(real(""), test::Times::compare),
+                                test::describe_tree(copy(""), test::Times::compare)),
+            std::vector<std::string>{});
   EXPECT_THAT(listed(), IsEmpty());
   // Nobody else's business.
   struct stat status {};
@@ -109,8 +112,8 @@ TEST_F(Workspace, EveryKindOfChangeIsFound) {
   write_file(copy("empty"), "now a file");
   // The same content again, and another time of change, is no change.
   write_file(copy("src/a"), "a");
-  EXPECT_THAT(listed(), ElementsAre("type_changed empty", "modified file", "modified link", "mode_changed run", "deleted src/deep/b",
-                                    "added src/new"));
+  EXPECT_THAT(listed(), ElementsAre("type_changed empty", "modified file", "modified link", "mode_changed run",
+                                    "deleted src/deep/b", "added src/new"));
 }
 
 TEST_F(Workspace, ChangesAreCarriedOver) {
@@ -124,8 +127,10 @@ TEST_F(Workspace, ChangesAreCarriedOver) {
   fs::create_symlink("more/deep", copy("link"));
   fs::remove(copy("empty"));
   write_file(copy("empty"), "now a file");
-  for (const auto& [path, change] : apply()) EXPECT_EQ(change.outcome, ApplyOutcome::applied) << path << ": " << change.reason;
-  EXPECT_EQ(test::changed_paths(test::describe_tree(real("")), test::describe_tree(copy(""))), std::vector<std::string>{});
+  for (const auto& [path, change] : apply())
+    EXPECT_EQ(change.outcome, ApplyOutcome::applied) << path << ": " << change.reason;
+  EXPECT_EQ(test::changed_paths(test::describe_tree(real("")), test::describe_tree(copy(""))),
+            std::vector<std::string>{});
   EXPECT_THAT(listed(), IsEmpty());
   // And goes on from there.
   write_file(copy("file"), "newer");
@@ -154,28 +159,133 @@ class Conflicts : public Workspace, public ::testing::WithParamInterface<Conflic
 std::vector<Conflict> conflicts() {
   const auto write = [](const std::string& path, const std::string& content) { write_file(path, content); };
   return {
-      {"both_modified", [write](auto&, auto& r, auto& c) { write(c + "file", "theirs"); write(r + "file", "mine"); }, "file"},
-      {"modified_and_same_size", [write](auto&, auto& r, auto& c) { write(c + "file", "one"); write(r + "file", "two"); }, "file"},
-      {"modified_and_deleted", [write](auto&, auto& r, auto& c) { write(c + "file", "theirs"); fs::remove(r + "file"); }, "file"},
-      {"deleted_and_modified", [write](auto&, auto& r, auto& c) { fs::remove(c + "file"); write(r + "file", "mine"); }, "file"},
-      {"both_added", [write](auto&, auto& r, auto& c) { write(c + "new", "theirs"); write(r + "new", "mine"); }, "new"},
-      {"added_where_a_folder_is", [write](auto&, auto& r, auto& c) { write(c + "new", "theirs"); fs::create_directory(r + "new"); }, "new"},
-      {"added_where_a_link_is", [write](auto&, auto& r, auto& c) { write(c + "new", "theirs"); fs::create_symlink("file", r + "new"); }, "new"},
-      {"folder_where_a_file_is", [write](auto&, auto& r, auto& c) { fs::create_directory(c + "new"); write(r + "new", "mine"); }, "new"},
-      {"modified_and_mode_changed", [write](auto&, auto& r, auto& c) { write(c + "file", "theirs"); ::chmod((r + "file").c_str(), 0700); }, "file"},
-      {"mode_changed_and_modified", [write](auto&, auto& r, auto& c) { ::chmod((c + "file").c_str(), 0700); write(r + "file", "mine"); }, "file"},
-      {"both_links", [](auto&, auto& r, auto& c) { fs::remove(c + "link"); fs::create_symlink("run", c + "link"); fs::remove(r + "link"); fs::create_symlink("src", r + "link"); }, "link"},
-      {"link_and_file", [write](auto&, auto& r, auto& c) { fs::remove(c + "link"); fs::create_symlink("run", c + "link"); fs::remove(r + "link"); write(r + "link", "mine"); }, "link"},
-      {"file_now_a_link_in_the_workspace", [write](auto&, auto& r, auto& c) { write(c + "file", "theirs"); fs::remove(r + "file"); fs::create_symlink("run", r + "file"); }, "file"},
-      {"folder_not_empty_there", [write](auto&, auto& r, auto& c) { fs::remove(c + "empty"); write(r + "empty/mine", "mine"); }, "empty"},
-      {"folder_to_file_not_empty_there", [write](auto&, auto& r, auto& c) { fs::remove(c + "empty"); write(c + "empty", "x"); write(r + "empty/mine", "mine"); }, "empty"},
-      {"parent_gone", [write](auto&, auto& r, auto& c) { write(c + "src/a", "theirs"); fs::remove_all(r + "src"); }, "src/a"},
-      {"parent_now_a_link", [write](auto&, auto& r, auto& c) { write(c + "src/a", "theirs"); fs::rename(r + "src", r + "moved"); fs::create_symlink("moved", r + "src"); }, "src/a"},
-      {"parent_now_a_link_outside", [write](auto&, auto& r, auto& c) { write(c + "src/new", "theirs"); fs::rename(r + "src", r + "../outside"); fs::create_symlink("../outside", r + "src"); }, "src/new"},
-      {"parent_now_a_file", [write](auto&, auto& r, auto& c) { write(c + "src/a", "theirs"); fs::remove_all(r + "src"); write(r + "src", "mine"); }, "src/a"},
+      {"both_modified",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "file", "theirs");
+         write(r + "file", "mine");
+       },
+       "file"},
+      {"modified_and_same_size",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "file", "one");
+         write(r + "file", "two");
+       },
+       "file"},
+      {"modified_and_deleted",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "file", "theirs");
+         fs::remove(r + "file");
+       },
+       "file"},
+      {"deleted_and_modified",
+       [write](auto&, auto& r, auto& c) {
+         fs::remove(c + "file");
+         write(r + "file", "mine");
+       },
+       "file"},
+      {"both_added",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "new", "theirs");
+         write(r + "new", "mine");
+       },
+       "new"},
+      {"added_where_a_folder_is",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "new", "theirs");
+         fs::create_directory(r + "new");
+       },
+       "new"},
+      {"added_where_a_link_is",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "new", "theirs");
+         fs::create_symlink("file", r + "new");
+       },
+       "new"},
+      {"folder_where_a_file_is",
+       [write](auto&, auto& r, auto& c) {
+         fs::create_directory(c + "new");
+         write(r + "new", "mine");
+       },
+       "new"},
+      {"modified_and_mode_changed",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "file", "theirs");
+         ::chmod((r + "file").c_str(), 0700);
+       },
+       "file"},
+      {"mode_changed_and_modified",
+       [write](auto&, auto& r, auto& c) {
+         ::chmod((c + "file").c_str(), 0700);
+         write(r + "file", "mine");
+       },
+       "file"},
+      {"both_links",
+       [](auto&, auto& r, auto& c) {
+         fs::remove(c + "link");
+         fs::create_symlink("run", c + "link");
+         fs::remove(r + "link");
+         fs::create_symlink("src", r + "link");
+       },
+       "link"},
+      {"link_and_file",
+       [write](auto&, auto& r, auto& c) {
+         fs::remove(c + "link");
+         fs::create_symlink("run", c + "link");
+         fs::remove(r + "link");
+         write(r + "link", "mine");
+       },
+       "link"},
+      {"file_now_a_link_in_the_workspace",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "file", "theirs");
+         fs::remove(r + "file");
+         fs::create_symlink("run", r + "file");
+       },
+       "file"},
+      {"folder_not_empty_there",
+       [write](auto&, auto& r, auto& c) {
+         fs::remove(c + "empty");
+         write(r + "empty/mine", "mine");
+       },
+       "empty"},
+      {"folder_to_file_not_empty_there",
+       [write](auto&, auto& r, auto& c) {
+         fs::remove(c + "empty");
+         write(c + "empty", "x");
+         write(r + "empty/mine", "mine");
+       },
+       "empty"},
+      {"parent_gone",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "src/a", "theirs");
+         fs::remove_all(r + "src");
+       },
+       "src/a"},
+      {"parent_now_a_link",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "src/a", "theirs");
+         fs::rename(r + "src", r + "moved");
+         fs::create_symlink("moved", r + "src");
+       },
+       "src/a"},
+      {"parent_now_a_link_outside",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "src/new", "theirs");
+         fs::rename(r + "src", r + "../outside");
+         fs::create_symlink("../outside", r + "src");
+       },
+       "src/new"},
+      {"parent_now_a_file",
+       [write](auto&, auto& r, auto& c) {
+         write(c + "src/a", "theirs");
+         fs::remove_all(r + "src");
+         write(r + "src", "mine");
+       },
+       "src/a"},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Of, Conflicts, ::testing::ValuesIn(conflicts()), [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Of, Conflicts, ::testing::ValuesIn(conflicts()),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(Conflicts, AreSaidAndNothingIsOverwritten) {
   make();
@@ -202,7 +312,8 @@ TEST_F(Workspace, WhatBothDidAlikeIsNoConflict) {
   // Touched, and the same: no reason to keep anybody's change back.
   write_file(real("src/a"), "a");
   write_file(copy("src/a"), "theirs");
-  for (const auto& [path, change] : apply()) EXPECT_EQ(change.outcome, ApplyOutcome::applied) << path << ": " << change.reason;
+  for (const auto& [path, change] : apply())
+    EXPECT_EQ(change.outcome, ApplyOutcome::applied) << path << ": " << change.reason;
   EXPECT_EQ(read_file(real("src/a")), "theirs");
   EXPECT_THAT(listed(), IsEmpty());
 }
