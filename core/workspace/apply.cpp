@@ -140,7 +140,7 @@ class Applier {
   Result<std::string> already_there(const RealFile& real, const Change& change, Record& record,
                                     const UniqueFd& content) {
     if (record.kind == Kind::file) {
-      auto digest = digest_of(content.get(), change.path);
+      auto digest = digest_of(content.get(), record.copy.size, change.path);
       if (!digest) return unexpected(digest.error());
       record.sha256 = std::move(*digest);
     }

@@ -80,7 +80,7 @@ class Finder {
   }
 
   static Result<bool> same_content(const files::Entry& entry, const Record& record) {
-    auto digest = digest_of(entry.fd, entry.path);
+    auto digest = digest_of(entry.fd, entry.size, entry.path);
     if (!digest) return unexpected(digest.error());
     return *digest == record.sha256;
   }

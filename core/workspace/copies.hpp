@@ -43,7 +43,11 @@ class Copies {
   const std::string own_key_;
   std::mutex mutex_;
   std::condition_variable made_;
-  std::map<std::string, std::shared_ptr<CopyFolder>> held_;  // null: it is being made
+  struct Held {
+    std::shared_ptr<CopyFolder> folder;  // null: it is being made
+    std::string workspace;               // that it is a copy of
+  };
+  std::map<std::string, Held> held_;
 };
 
 }  // namespace exechost::workspace

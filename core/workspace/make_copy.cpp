@@ -91,7 +91,7 @@ class Maker {
   Result<void> copy_content(const files::Entry& entry, const std::string& shown, Record& record) {
     // Not every file system can; then it is copied like anywhere.
     const bool cloned = ::ioctl(sink_.descriptor(), FICLONE, entry.fd) == 0;
-    auto digest = digest_of(entry.fd, shown, [&](std::string_view piece) -> Result<void> {
+    auto digest = digest_of(entry.fd, entry.size, shown, [&](std::string_view piece) -> Result<void> {
       if (auto wanted = still_wanted(); !wanted) return wanted;
       return cloned ? Result<void>{} : sink_.write(piece);
     });

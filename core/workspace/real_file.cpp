@@ -61,7 +61,7 @@ Result<bool> RealFile::matches(const Record& record, const Identity* known) cons
   if (!fd) return unexpected(failed("open", fd.error().error_number));
   struct stat opened {};
   if (::fstat(fd->get(), &opened) != 0 || !S_ISREG(opened.st_mode)) return false;
-  auto digest = digest_of(fd->get(), path_);
+  auto digest = digest_of(fd->get(), static_cast<std::uint64_t>(opened.st_size), path_);
   if (!digest) return unexpected(digest.error());
   return *digest == record.sha256;
 }
@@ -135,18 +135,21 @@ Result<void> RealFile::put_link(const std::string& target) {
 }
 
 Result<void> RealFile::put_file(int from, mode_t mode, std::string& sha256) {
+  struct stat source {};
+  if (::fstat(from, &source) != 0) return unexpected(failed("read", errno));
   const std::string temporary = files::temporary_name();
   auto fd = files::open_beneath(parent_.get(), temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (!fd) return unexpected(failed("create", fd.error().error_number));
-  auto digest = digest_of(from, path_, [&](std::string_view piece) -> Result<void> {
-    while (!piece.empty()) {
-      const ssize_t count = ::write(fd->get(), piece.data(), piece.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return unexpected(failed("write", errno));
-      piece.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return {};
-  });
+  auto digest =
+      digest_of(from, static_cast<std::uint64_t>(source.st_size), path_, [&](std::string_view piece) -> Result<void> {
+        while (!piece.empty()) {
+          const ssize_t count = ::write(fd->get(), piece.data(), piece.size());
+          if (count < 0 && errno == EINTR) continue;
+          if (count < 0) return unexpected(failed("write", errno));
+          piece.remove_prefix(static_cast<std::size_t>(count));
+        }
+        return {};
+      });
   std::optional<Failure> failure;
   if (!digest) failure = digest.error();
   // Whoever had it before keeps it, where we may say so.
