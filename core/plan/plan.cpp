@@ -44,6 +44,19 @@ Result<void> check_workspace_mode(const settings::Settings& settings) {
 
 // What is seen of the workspace is the copy, with everything that the view says about paths in it.
 void redirect_to_copy(Plan& plan) {
+  // In a folder that may be written anyway the workspace needs no entry of its own; the copy does.
+  auto& entries = plan.view.entries;
+  const ViewEntry* deciding = plan.view.deciding(plan.workspace);
+  if (deciding != nullptr && deciding->path != plan.workspace) {
+    ViewEntry entry;
+    entry.path = plan.workspace;
+    entry.access = deciding->access;
+    entry.reason = "workspace";
+    const std::size_t depth = depth_of(entry.path);
+    const auto deeper = std::find_if(entries.begin(), entries.end(),
+                                     [depth](const ViewEntry& other) { return depth_of(other.path) > depth; });
+    entries.insert(deeper, std::move(entry));
+  }
   for (ViewEntry& entry : plan.view.entries) {
     if (entry.access != Access::ro && entry.access != Access::rw) continue;
     const std::string source = entry.source.empty() ? entry.path : entry.source;

@@ -16,6 +16,12 @@ constexpr std::string_view kNamed = "session-";
 constexpr std::string_view kUnnamed = "run-";
 constexpr std::chrono::milliseconds kLook{100};  // whether it is still wanted, while another thread makes it
 
+Failure another_workspace(const std::string& workspace, const std::string& copied) {
+  return files::unfit(
+      workspace, fmt::format("is not the workspace whose copy this session has, which is {}", files::shown(copied)),
+      EINVAL, "use another session name, or throw that copy away (exechost apply SESSION --discard)");
+}
+
 }  // namespace
 
 Copies::Copies(std::string root)
@@ -24,7 +30,7 @@ Copies::Copies(std::string root)
 
 Copies::~Copies() {
   const auto own = held_.find(own_key_);
-  if (own != held_.end() && own->second) (void)own->second->remove();
+  if (own != held_.end() && own->second.folder) (void)own->second.folder->remove();
 }
 
 std::string Copies::key_of(const std::string& session) const {
@@ -42,12 +48,7 @@ Result<std::shared_ptr<CopyFolder>> Copies::make(const std::string& session, con
   if (!copy) return unexpected(copy.error());
   auto base = load(copy->descriptor());
   if (!base) return unexpected(base.error());
-  if (base->workspace != workspace) {
-    return unexpected(files::unfit(
-        workspace,
-        fmt::format("is not the workspace whose copy this session has, which is {}", files::shown(base->workspace)),
-        EINVAL, "use another session name, or throw that copy away (exechost apply SESSION --discard)"));
-  }
+  if (base->workspace != workspace) return unexpected(another_workspace(workspace, base->workspace));
   return std::make_shared<CopyFolder>(std::move(*copy));
 }
 
@@ -56,22 +57,20 @@ Result<void> Copies::prepare(const std::string& session, const std::string& work
   const std::string key = key_of(session);
   std::unique_lock lock(mutex_);
   while (held_.contains(key)) {
-    if (held_.at(key)) {
-      auto base = load(held_.at(key)->descriptor());
-      if (!base) return unexpected(base.error());
-      if (base->workspace == workspace) return {};
-      return unexpected(files::unfit(workspace, "is not the workspace whose copy this session has", EINVAL,
-                                     "use another session name"));
+    const Held& held = held_.at(key);
+    if (held.folder) {
+      if (held.workspace == workspace) return {};
+      return unexpected(another_workspace(workspace, held.workspace));
     }
     made_.wait_for(lock, kLook);
     if (options.wanted && !options.wanted()) return unexpected(files::from_errno(workspace, "wait", ECANCELED));
   }
-  held_[key] = nullptr;
+  held_[key] = {};
   lock.unlock();
   auto copy = make(session, workspace, options, left_out);
   lock.lock();
   if (copy) {
-    held_[key] = *copy;
+    held_[key] = {*copy, workspace};
   } else {
     held_.erase(key);
   }
@@ -85,7 +84,7 @@ Result<std::shared_ptr<CopyFolder>> Copies::find(const std::string& session) {
   {
     const std::lock_guard lock(mutex_);
     const auto held = held_.find(key);
-    if (held != held_.end() && held->second) return held->second;
+    if (held != held_.end() && held->second.folder) return held->second.folder;
   }
   auto copy = CopyFolder::open(root_, key);
   if (copy) return std::make_shared<CopyFolder>(std::move(*copy));

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+
 #include "core/base/base64.hpp"
 #include "core/gateway/statement.hpp"
 #include "tests/unit/plan/support.hpp"
@@ -445,6 +447,24 @@ TEST(Negotiation, ACopyIsSeenInTheWorkspacesPlace) {
       EXPECT_THAT(line, HasSubstr("</state/copy"));
     }
   }
+}
+
+TEST(Negotiation, ACopyIsSeenAlsoWhereTheWorkspaceLiesInSomethingWritable) {
+  Planned planned;
+  planned.machine.folder("/data/ws/src");
+  planned.settings.set("workspace.path", "/data/ws")
+      .set("workspace.mode", "copy")
+      .set("filesystem.allow_write", {"/data"});
+  planned.machine.facts.workspace = "/data/ws";
+  planned.workspace_copy = "/state/copy";
+  const auto plan = planned.plan();
+  ASSERT_TRUE(plan) << describe(plan.error());
+  const auto seen = shape(plan->view);
+  const auto outer = std::find(seen.begin(), seen.end(), "/data=rw");
+  const auto copy = std::find(seen.begin(), seen.end(), "/data/ws=rw</state/copy");
+  ASSERT_NE(outer, seen.end());
+  ASSERT_NE(copy, seen.end());
+  EXPECT_LT(outer, copy);
 }
 
 TEST(Negotiation, ACopyOnlyWhereItIsWorthSomething) {
