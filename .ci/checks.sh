@@ -125,7 +125,7 @@ check_generated_docs() {
   local program option command failed=0
   program=$(build_root)/release/bin/exechost
   diff -u "$SOURCE_DIR/docs/settings.md" <("$program" schema settings --markdown) || failed=1
-  for command in run explain backends doctor settings plugin schema conformance completion version; do
+  for command in run explain cp changes apply backends doctor settings plugin schema conformance completion version; do
     while read -r option; do
       grep -qF -- "$option" "$SOURCE_DIR/docs/cli.md" || {
         echo "docs/cli.md does not name $option of $command"
