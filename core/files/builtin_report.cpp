@@ -46,7 +46,7 @@ std::string path_of(std::string_view text) {
 }
 
 // Below the root, as an entry's.
-std::string below_root(std::string path) {
+std::string below_root(const std::string& path) {
   const std::string root = std::string(static_cast<const char*>(guest::tar::kRoot)) + "/";
   return path.starts_with(root) ? path.substr(root.size()) : path;
 }

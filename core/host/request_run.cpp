@@ -149,6 +149,10 @@ void RequestRun::copy_workspace(plan::Plan plan) {
   auto shared = std::make_shared<plan::Plan>(std::move(plan));
   const auto copied = [self = shared_from_this(), shared, began_ns](const Result<void>& done) {
     self->earlier_phases_["provision"] += std::chrono::microseconds((monotonic_now_ns() - began_ns) / 1000);
+    if (done && self->context_.single_run && shared->session.empty()) {
+      shared->warnings.emplace_back(
+          "the command worked on a copy of the workspace, which is thrown away with this run");
+    }
     if (done) return self->go_on(std::move(*shared));
     ExecResult result;
     const bool stopped = done.error().error_number == ECANCELED;
