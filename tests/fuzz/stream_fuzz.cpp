@@ -53,7 +53,7 @@ void mend(std::string& stream) {
     std::memset(block + 148, ' ', 8);
     unsigned sum = 0;
     for (std::size_t i = 0; i < guest::tar::kBlock; ++i) sum += static_cast<unsigned char>(block[i]);
-    std::snprintf(block + 148, 8, "%06o", sum);
+    (void)std::snprintf(block + 148, 8, "%06o", sum);
   }
 }
 

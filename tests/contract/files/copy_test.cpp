@@ -21,7 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class Copy : public ::testing::TestWithParam<KeeperPlacement> {
  protected:

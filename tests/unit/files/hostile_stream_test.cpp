@@ -57,11 +57,11 @@ class Stream {
   // A field of the last header, with its checksum put right again.
   Stream& patch(std::size_t offset, const std::string& bytes) {
     char* block = bytes_.data() + bytes_.size() - tar::kBlock;
-    std::memcpy(block + offset, bytes.data(), bytes.size());
+    bytes.copy(block + offset, bytes.size());
     std::memset(block + 148, ' ', 8);
     unsigned sum = 0;
     for (std::size_t i = 0; i < tar::kBlock; ++i) sum += static_cast<unsigned char>(block[i]);
-    std::snprintf(block + 148, 8, "%06o", sum);
+    (void)std::snprintf(block + 148, 8, "%06o", sum);
     return *this;
   }
   std::string end() const { return bytes_ + std::string(2 * tar::kBlock, '\0'); }
@@ -184,7 +184,7 @@ std::vector<Trick> tricks() {
        "behind the end"},
       {"something_in_the_end", root().open() + std::string(512, '\0') + Stream().add(kFile, "data/x", "evil").end(),
        broken, "behind the end"},
-      {"endless_end", root().end() + std::string(64 * 1024, '\0'), broken, "behind the end"},
+      {"endless_end", root().end() + std::string(64UL * 1024, '\0'), broken, "behind the end"},
       {"deeper_than_allowed", nested.end(), unfit, "files.max_depth"},
       {"more_than_allowed",
        [&root] {
