@@ -125,7 +125,7 @@ check_generated_docs() {
   local program option command failed=0
   program=$(build_root)/release/bin/exechost
   diff -u "$SOURCE_DIR/docs/settings.md" <("$program" schema settings --markdown) || failed=1
-  for command in run explain backends doctor settings plugin schema conformance completion version; do
+  for command in run explain cp changes apply backends doctor settings plugin schema conformance completion version; do
     while read -r option; do
       grep -qF -- "$option" "$SOURCE_DIR/docs/cli.md" || {
         echo "docs/cli.md does not name $option of $command"
@@ -163,7 +163,7 @@ fuzz() {
   build=$(build_root)/fuzz
   cmake -S "$SOURCE_DIR" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     -DEXECHOST_BUILD_FUZZERS=ON -DEXECHOST_BUILD_CLI=OFF -DEXECHOST_SANITIZE=fuzzer-no-link,address,undefined >/dev/null || return 1
-  ninja -C "$build" fuzz_json fuzz_manifest fuzz_guest_spec fuzz_packet || return 1
+  ninja -C "$build" fuzz_json fuzz_manifest fuzz_guest_spec fuzz_packet fuzz_stream || return 1
   for target in "$build"/tests/fuzz/fuzz_*; do
     name=$(basename "$target")
     [[ -x $target && -d $SOURCE_DIR/tests/fuzz/corpus/${name#fuzz_} ]] || continue

@@ -68,6 +68,9 @@ Application::Application() : parser_(kDescription, "exechost") {
   parser_.require_subcommand(0, 1);
   add(make_run_command());
   add(make_explain_command());
+  add(make_cp_command());
+  add(make_changes_command());
+  add(make_apply_command());
   add(make_backends_command());
   add(make_doctor_command());
   add(make_settings_command());

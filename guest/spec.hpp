@@ -26,7 +26,8 @@ enum class Tag : std::uint32_t {
   inherited = 14,          // u32: 1 = of a `serve` guest, which is confined: nothing is put on, privileges are gone
   fallback_argument = 15,  // repeated, in order: another command, where the first one's program is not there
   descriptor = 16,         // u32, repeated: the command's number of the next descriptor that came with `run`
-  last = descriptor,
+  builtin = 17,            // u32: 1 = the arguments name a command that the guest itself is (files/builtin.hpp)
+  last = builtin,
 };
 
 struct RecordHeader {

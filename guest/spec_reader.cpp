@@ -109,7 +109,7 @@ bool take_place(const Record& record, Sizes& sizes) {
 // Tags that may come once only.
 bool is_single(Tag tag) {
   return tag == Tag::working_directory || tag == Tag::tty || tag == Tag::seccomp_profile || tag == Tag::landlock ||
-         tag == Tag::umask || tag == Tag::unconfined || tag == Tag::inherited;
+         tag == Tag::umask || tag == Tag::unconfined || tag == Tag::inherited || tag == Tag::builtin;
 }
 
 // 0, or the errno that says why this record is refused.
@@ -155,6 +155,7 @@ int check(const Record& record, Sizes& sizes) {
     case Tag::tty:
     case Tag::unconfined:
     case Tag::inherited:
+    case Tag::builtin:
     case Tag::landlock: valid = is_u32(record, 1); break;
     case Tag::umask: valid = is_u32(record, 0777); break;
     case Tag::seccomp_profile: return equals(record, "base") ? 0 : ENOTSUP;
@@ -254,6 +255,7 @@ bool copy_out(const char* bytes, std::size_t size, const Sizes& sizes, Spec& spe
       case Tag::landlock: spec.landlock = u32_at(record, 0) == 1; break;
       case Tag::unconfined: spec.unconfined = u32_at(record, 0) == 1; break;
       case Tag::inherited: spec.inherited = u32_at(record, 0) == 1; break;
+      case Tag::builtin: spec.builtin = u32_at(record, 0) == 1; break;
       case Tag::umask: spec.umask = u32_at(record, 0); break;
       case Tag::seccomp_profile: spec.seccomp = true; break;
       case Tag::end: break;

@@ -48,6 +48,7 @@ struct Spec {
   std::uint32_t umask = 022;
   bool unconfined = false;
   bool inherited = false;
+  bool builtin = false;
 };
 
 // Closes `fd` whatever happens. EPERM: not a memfd sealed against every change; EFBIG: larger

@@ -65,6 +65,8 @@ class SpecWriter {
   void set_unconfined(bool on) { number(Tag::unconfined, on ? 1U : 0U); }
   // For a command of a `serve` guest: it is confined as that guest is.
   void set_inherited(bool on) { number(Tag::inherited, on ? 1U : 0U); }
+  // The arguments name a command that the guest itself is.
+  void set_builtin(bool on) { number(Tag::builtin, on ? 1U : 0U); }
   // Not set: 022.
   void set_umask(std::uint32_t mask) { number(Tag::umask, mask); }
 

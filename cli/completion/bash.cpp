@@ -36,6 +36,10 @@ std::string words_case(const CompletableCommand& command) {
     for (const std::string& name : option.names) words += name + " ";
   }
   if (command.takes_command) words += "-- ";
+  if (command.positional == "@files") {
+    return fmt::format("    {}) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -W '{}' -f -- \"$cur\") ;;\n",
+                       command.name, words);
+  }
   words += command.positional;
   return fmt::format("    {}) mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$cur\") ;;\n", command.name, words);
 }

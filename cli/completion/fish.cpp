@@ -63,7 +63,9 @@ std::string fish_completion(const std::vector<CompletableCommand>& commands) {
   for (const CompletableCommand& command : commands) {
     text +=
         fmt::format("complete -c exechost -n __exechost_first -a {} -d {}\n", command.name, quoted(command.summary));
-    if (!command.positional.empty()) {
+    if (command.positional == "@files") {
+      text += fmt::format("complete -c exechost -n '__exechost_in {}' -F\n", command.name);
+    } else if (!command.positional.empty()) {
       text +=
           fmt::format("complete -c exechost -n '__exechost_in {}' -a {}\n", command.name, quoted(command.positional));
     }

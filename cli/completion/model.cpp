@@ -17,6 +17,7 @@ std::string choices_of(const std::string& name) {
 
 std::string positional_choices(const std::string& command) {
   if (command == "approvals") return "list allow revoke";
+  if (command == "cp") return "@files";
   if (command == "plugin") return "new";
   if (command == "schema") return "settings plan result capability open";
   if (command == "completion") return "bash zsh fish";

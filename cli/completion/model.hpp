@@ -19,7 +19,7 @@ struct CompletableCommand {
   std::string name;
   std::string summary;
   std::vector<CompletableOption> options;
-  std::string positional;      // choices of the one positional argument
+  std::string positional;      // choices of the one positional argument; "@files": any number of files
   bool takes_command = false;  // words after "--" are a command of their own
 };
 

@@ -67,8 +67,13 @@ std::string zsh_completion(const std::vector<CompletableCommand>& commands) {
     for (const CompletableOption& option : command.options) {
       for (const std::string& name : option.names) cases += argument(option, name);
     }
-    cases += command.positional.empty() ? "      && return ;;\n"
-                                        : fmt::format("      '1:name:({})' && return ;;\n", command.positional);
+    if (command.positional.empty()) {
+      cases += "      && return ;;\n";
+    } else if (command.positional == "@files") {
+      cases += "      '*:file:_files' && return ;;\n";
+    } else {
+      cases += fmt::format("      '1:name:({})' && return ;;\n", command.positional);
+    }
   }
   return fmt::format(
       "{}  if (( CURRENT == 2 )); then\n"

@@ -12,6 +12,7 @@ keeper::SpawnRequest spawn_request(const plan::Plan& plan, const environment::Le
   request.cwd = plan.cwd;
   request.tty = plan.tty;
   request.use_guest = plan.guest != plan::GuestEntry::none;
+  request.builtin = plan.builtin;
   request.confinement = plan.confinement;
   if (lease.served) {  // it holds for the environment already
     request.shell = plan.shell;

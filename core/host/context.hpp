@@ -33,6 +33,7 @@ struct Context {
 
   std::string spill_dir() const { return state_dir + "/output"; }
   std::string keepers_dir() const { return runtime_dir + "/keepers"; }
+  std::string copies_dir() const { return state_dir + "/workspaces"; }
   std::string ledger_dir() const { return runtime_dir + "/ledger"; }
   // ExecHost's own files that stay readable, and those that don't.
   std::vector<std::string> own_paths() const;

@@ -13,12 +13,15 @@
 #include "core/gateway/policy.hpp"
 #include "core/host/admission_report.hpp"
 #include "core/host/backends_report.hpp"
+#include "core/host/copy.hpp"
 #include "core/host/detached_command.hpp"
 #include "core/host/host_core.hpp"
 #include "core/host/request_run.hpp"
 #include "core/host/session_calls.hpp"
+#include "core/host/workspace_copy.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/report.hpp"
+#include "core/plan/settings_access.hpp"
 #include "exechost/session.hpp"
 
 namespace exechost {
@@ -69,7 +72,9 @@ Result<execution::StreamsSpec> open_streams(Reactor& reactor, const Request& req
 }  // namespace
 
 struct ExecHost::Impl {
-  explicit Impl(const HostOptions& options) : core(options) {}
+  explicit Impl(const HostOptions& options) : core(options) {
+    copies = std::make_unique<workspace::Copies>(core.context().copies_dir());
+  }
 
   Result<host::Prepared> prepare(const Request& request) {
     if (core.on_reactor_thread()) return unexpected(on_reactor_failure());
@@ -93,10 +98,10 @@ struct ExecHost::Impl {
     return calls->about_command(std::move(about));
   }
 
-  Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared) {
-    auto plan =
-        plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
-                         core.context().single_run});
+  Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared, bool builtin = false) {
+    auto plan = plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
+                                 core.context().single_run, builtin,
+                                 copies->tree_path(plan::text_setting(*prepared.settings, "session.name"))});
     if (plan && plan->tier == "gateway") {
       if (auto known = gateway::check_command(plan->argv); !known) return unexpected(known.error());
     }
@@ -119,18 +124,19 @@ struct ExecHost::Impl {
   }
 
   // What is executed, from a request to a run on the reactor.
-  Result<std::shared_ptr<Execution::State>> start(const Request& request, std::int64_t began_ns,
+  Result<std::shared_ptr<Execution::State>> start(const Request& request, std::int64_t began_ns, bool builtin = false,
                                                   const std::optional<host::BackgroundWish>& background = {}) {
-    auto started = prepare_and_start(request, began_ns, background);
+    auto started = prepare_and_start(request, began_ns, builtin, background);
     if (!started) name_open_files_limit(started.error());
     return started;
   }
 
   Result<std::shared_ptr<Execution::State>> prepare_and_start(const Request& request, std::int64_t began_ns,
+                                                              bool builtin,
                                                               const std::optional<host::BackgroundWish>& background) {
     auto prepared = prepare(request);
     if (!prepared) return unexpected(prepared.error());
-    auto plan = plan_of(request, *prepared);
+    auto plan = plan_of(request, *prepared, builtin);
     if (!plan) return unexpected(plan.error());
     if (background && !prepared->settings->requested("resources.timeout")) plan->timeout.reset();
     admission::Rules rules = admission::rules_from(*prepared->settings);
@@ -158,6 +164,9 @@ struct ExecHost::Impl {
     context.single_run = core.context().single_run;
     context.background = background;
     context.session_owner = core.context().session_owner;
+    context.builtin = builtin;
+    context.copies = copies.get();
+    context.copy_limits = host::copy_limits(*context.prepared.settings);
     context.guest_program = core.context().installation->guest_program;
     context.spill_dir = core.context().spill_dir();
     context.streams = std::move(*streams);
@@ -168,6 +177,46 @@ struct ExecHost::Impl {
     auto run = std::make_shared<host::RequestRun>(core.reactor(), core.gate(), state, std::move(context));
     core.reactor().post([this, run = std::move(run), state] { run->start([this, state] { remove(state); }); });
     return state;
+  }
+
+  // The session that a request's settings name, and how much of a copy is looked at.
+  Result<std::pair<std::string, files::Limits>> session_of(const Request& request) {
+    if (core.on_reactor_thread()) return unexpected(on_reactor_failure());
+    auto resolved = core.planner().resolve(request);
+    if (!resolved) return unexpected(resolved.error());
+    return std::pair{plan::text_setting(*resolved->settings, "session.name"), host::copy_limits(*resolved->settings)};
+  }
+
+  struct AskedCopy {
+    std::shared_ptr<workspace::CopyFolder> copy;
+    files::Limits limits;
+  };
+  Result<AskedCopy> copy_of(const Request& request) {
+    auto session = session_of(request);
+    if (!session) return unexpected(session.error());
+    auto copy = copies->find(session->first);
+    if (!copy) return unexpected(copy.error());
+    return AskedCopy{std::move(*copy), session->second};
+  }
+
+  // What a transfer needs of a host (copy.hpp).
+  host::CopyHost copy_host() {
+    host::CopyHost copying;
+    copying.terms = [this](Request request) -> Result<host::CopyTerms> {
+      request.shell.reset();
+      request.argv = {"pack", "."};
+      auto prepared = prepare(request);
+      if (!prepared) return unexpected(prepared.error());
+      const auto plan = plan_of(request, *prepared, true);
+      if (!plan) return unexpected(plan.error());
+      return host::copy_terms(*plan, *prepared->settings, core.context());
+    };
+    copying.start = [this](const Request& request) -> Result<Execution> {
+      auto started = start(request, monotonic_now_ns(), true);
+      if (!started) return unexpected(started.error());
+      return Execution(std::move(*started));
+    };
+    return copying;
   }
 
   void add(const std::shared_ptr<Execution::State>& state) {
@@ -188,7 +237,8 @@ struct ExecHost::Impl {
   std::mutex mutex;
   std::condition_variable idle;
   std::set<std::shared_ptr<Execution::State>> active;
-  host::HostCore core;  // last: its reactor thread ends before what it touches goes
+  std::unique_ptr<workspace::Copies> copies;  // gone only when no environment has them any more
+  host::HostCore core;                        // last: its reactor thread ends before what it touches goes
 };
 
 // NOLINTBEGIN(performance-unnecessary-value-param): both are public, and cheap beside what they do.
@@ -221,6 +271,50 @@ Result<gateway::Gateway> ExecHost::gateway(Request request) {
   const auto plan = impl_->plan_of(request, *prepared);
   if (!plan) return unexpected(plan.error());
   return gateway::Gateway::open(gateway::make_policy(*plan, *prepared->settings, prepared->facts));
+}
+
+CopyResult ExecHost::copy_in(const std::string& local, const Request& where, const std::string& path,
+                             const CopyOptions& options, std::stop_token stop) {
+  return host::copy_in(impl_->copy_host(), local, {where, path}, options, std::move(stop));
+}
+
+CopyResult ExecHost::copy_out(const Request& where, const std::string& path, const std::string& local,
+                              const CopyOptions& options, std::stop_token stop) {
+  return host::copy_out(impl_->copy_host(), {where, path}, local, options, std::move(stop));
+}
+
+CopyResult ExecHost::copy_between(const Request& from, const std::string& path, const Request& to,
+                                  const std::string& target, const CopyOptions& options, std::stop_token stop) {
+  return host::copy_between(impl_->copy_host(), {from, path}, {to, target}, options, std::move(stop));
+}
+
+Result<ChangeList> ExecHost::changes(const Request& request) {
+  auto asked = impl_->copy_of(request);
+  if (!asked) return unexpected(asked.error());
+  return host::list_changes(*asked->copy, asked->limits);
+}
+
+Result<ApplyResult> ExecHost::apply(const Request& request, const std::vector<std::string>& paths) {
+  auto asked = impl_->copy_of(request);
+  if (!asked) return unexpected(asked.error());
+  auto base = workspace::load(asked->copy->descriptor());
+  if (!base) return unexpected(base.error());
+  // What commands may write there, as a run in the workspace itself would have it.
+  Request look = request;
+  look.shell.reset();
+  look.argv = {"true"};
+  look.workspace = base->workspace;
+  auto prepared = impl_->prepare(look);
+  if (!prepared) return unexpected(prepared.error());
+  const auto plan = impl_->plan_of(look, *prepared);
+  if (!plan) return unexpected(plan.error());
+  return host::apply_changes(*asked->copy, *plan, paths, asked->limits);
+}
+
+Result<void> ExecHost::discard_changes(const Request& request) {
+  auto session = impl_->session_of(request);
+  if (!session) return unexpected(session.error());
+  return impl_->copies->discard(session->first);
 }
 
 Result<std::string> ExecHost::explain_json(const Request& request) {
@@ -277,7 +371,7 @@ Result<std::string> Session::start_detached(Request request, const DetachedOptio
     return unexpected(plan::plan_failure(FailureKind::unsupported, "a command in the background has no terminal",
                                          "leave out the terminal (--tty)"));
   }
-  auto started = host_->impl_->start(request, monotonic_now_ns(), wish);
+  auto started = host_->impl_->start(request, monotonic_now_ns(), false, wish);
   if (!started) return unexpected(started.error());
   const ExecResult result = Execution(std::move(*started)).wait();
   if (result.failure) return unexpected(*result.failure);

@@ -1,6 +1,7 @@
 #include "core/host/request_run.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "core/environment/one_shot.hpp"
 #include "core/gateway/policy.hpp"
 #include "core/host/gateway_run.hpp"
+#include "core/host/workspace_copy.hpp"
 
 namespace exechost::host {
 namespace {
@@ -141,6 +143,51 @@ void RequestRun::refuse(const plan::Plan& plan, Failure failure) {
 // ---- execution --------------------------------------------------------------------
 
 void RequestRun::attempt(plan::Plan plan) {
+  if (plan.workspace_copy.empty()) return go_on(std::move(plan));
+  copy_workspace(std::move(plan));
+}
+
+void RequestRun::copy_workspace(plan::Plan plan) {
+  const std::int64_t began_ns = monotonic_now_ns();
+  auto shared = std::make_shared<plan::Plan>(std::move(plan));
+  const auto copied = [self = shared_from_this(), shared, began_ns](const Result<void>& done) {
+    self->earlier_phases_["provision"] += std::chrono::microseconds((monotonic_now_ns() - began_ns) / 1000);
+    if (done && self->context_.single_run && shared->session.empty()) {
+      shared->warnings.emplace_back(
+          "the command worked on a copy of the workspace, which is thrown away with this run");
+    }
+    if (done) return self->go_on(std::move(*shared));
+    ExecResult result;
+    const bool stopped = done.error().error_number == ECANCELED;
+    if (stopped) {
+      result.status = self->state_->cancelled.stop_requested() ? Status::cancelled : Status::timed_out;
+      result.stopped_phase = Phase::provision;
+    } else {
+      result.failure = done.error();
+    }
+    self->finish(*shared, std::move(result));
+  };
+  try {
+    context_.workers->submit([self = shared_from_this(), shared, copied] {
+      const std::int64_t deadline_ns = self->deadline_ns_;
+      const std::stop_token stop = self->state_->cancelled.get_token();
+      auto done = provide_copy(*self->context_.copies, *shared, self->context_.copy_limits, [stop, deadline_ns] {
+        return !stop.stop_requested() && (deadline_ns == kNoDeadline || monotonic_now_ns() < deadline_ns);
+      });
+      self->reactor_.post([copied, done = std::move(done)] { copied(done); });
+    });
+  } catch (const std::system_error& error) {  // no thread to be had
+    Failure failure;
+    failure.kind = FailureKind::unavailable;
+    failure.phase = Phase::provision;
+    failure.step = "thread";
+    failure.error_number = error.code().value();
+    failure.message = "no thread can be started to copy the workspace";
+    copied(unexpected(std::move(failure)));
+  }
+}
+
+void RequestRun::go_on(plan::Plan plan) {
   const auto shared = std::make_shared<const plan::Plan>(std::move(plan));
   if (shared->tier == "gateway") return operate(shared);
   if (shared->backend == first_backend_) return execute(shared, context_.keeper);
@@ -261,9 +308,9 @@ bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, cons
   // Planned again with what is now known about this one: whether and where it goes on is the
   // plan's to say, and so is every protection that would be lost.
   failed->unusable = *result.failure;
-  auto next = plan::make_plan(
-      {context_.request, *context_.prepared.settings, backends, context_.prepared.facts, gate_.can_ask(),
-       context_.single_run});
+  auto next = plan::make_plan({context_.request, *context_.prepared.settings, backends, context_.prepared.facts,
+                               gate_.can_ask(), context_.single_run, context_.builtin,
+                               context_.copies->tree_path(plan->session)});
   if (!next || next->backend == plan->backend) return false;
   const auto decision = gate_.decide(*next, context_.rules);
   if (admission::refused_without_asking(*next, decision, gate_.can_ask())) return false;

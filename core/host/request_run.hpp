@@ -23,6 +23,7 @@
 #include "core/host/session_environments.hpp"
 #include "core/keeper/worker_pool.hpp"
 #include "core/plan/plan.hpp"
+#include "core/workspace/copies.hpp"
 #include "exechost/exec_result.hpp"
 #include "exechost/request.hpp"
 
@@ -43,6 +44,9 @@ struct RequestContext {
   bool single_run = false;
   std::string session_owner;
   std::optional<BackgroundWish> background;  // set: it only has to start
+  bool builtin = false;
+  workspace::Copies* copies = nullptr;  // outlives every run
+  files::Limits copy_limits;
   std::string guest_program;
   std::string spill_dir;
   execution::StreamsSpec streams;
@@ -77,6 +81,8 @@ class RequestRun : public std::enable_shared_from_this<RequestRun> {
   std::unique_ptr<Pending> take_pending();
   void refuse(const plan::Plan& plan, Failure failure);
   void attempt(plan::Plan plan);
+  void copy_workspace(plan::Plan plan);
+  void go_on(plan::Plan plan);
   void find_keeper(const std::shared_ptr<const plan::Plan>& plan);
   void execute(const std::shared_ptr<const plan::Plan>& plan, const Result<KeeperPointer>& keeper);
   void start_background(const std::shared_ptr<const plan::Plan>& plan, const KeeperPointer& keeper);

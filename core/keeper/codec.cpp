@@ -267,6 +267,7 @@ struct HostEncoder {
             {"cwd", bytes(request.cwd)},
             {"tty", request.tty},
             {"use_guest", request.use_guest},
+            {"builtin", request.builtin},
             {"confinement", encode_confinement(request.confinement)},
             {"background", request.background ? encode_background(*request.background) : json(nullptr)},
             {"shell", encode_shell(request.shell)},
@@ -315,6 +316,7 @@ SpawnRequest decode_spawn(const json& body) {
   request.cwd = bytes_of(member(body, "cwd"), "cwd");
   request.tty = flag_at(body, "tty");
   request.use_guest = flag_at(body, "use_guest");
+  request.builtin = flag_at(body, "builtin");
   request.confinement = decode_confinement(member(body, "confinement"));
   if (const json& background = member(body, "background"); !background.is_null()) {
     request.background = decode_background(background);

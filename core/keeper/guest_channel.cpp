@@ -54,6 +54,7 @@ Result<UniqueFd> make_spec(const SpawnRequest& request, bool served, const shell
   }
   if (!request.cwd.empty()) writer.set_working_directory(request.cwd);
   writer.set_tty(request.tty);
+  if (request.builtin) writer.set_builtin(true);
   const auto& confinement = request.confinement;
   if (confinement.none) writer.set_unconfined(true);
   if (served) {

@@ -78,6 +78,7 @@ struct SpawnRequest {
   std::string cwd;
   bool tty = false;
   bool use_guest = true;  // start through exechost-guest
+  bool builtin = false;   // argv names a command that the guest itself is (docs/guest.md)
   plan::Confinement confinement;
   std::optional<BackgroundChoice> background;  // set: no descriptors travel
   std::optional<plan::ShellRun> shell;   // in an environment with a guest that serves, in place of argv

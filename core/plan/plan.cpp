@@ -35,11 +35,63 @@ Result<std::vector<std::string>> command_of(const Request& request) {
 
 Result<void> check_workspace_mode(const settings::Settings& settings) {
   const std::string mode = text_setting(settings, "workspace.mode", "direct");
-  if (mode == "direct") return {};
+  if (mode == "direct" || mode == "copy") return {};
   return unexpected(plan_failure(FailureKind::unsupported,
                                  fmt::format("workspace.mode {} is not part of this version (from {})", quote(mode),
                                              origin_text(settings, "workspace.mode")),
-                                 "use workspace.mode \"direct\""));
+                                 "use workspace.mode \"direct\" or \"copy\""));
+}
+
+// What is seen of the workspace is the copy, with everything that the view says about paths in it.
+void redirect_to_copy(Plan& plan) {
+  // In a folder that may be written anyway the workspace needs no entry of its own; the copy does.
+  auto& entries = plan.view.entries;
+  const ViewEntry* deciding = plan.view.deciding(plan.workspace);
+  if (deciding != nullptr && deciding->path != plan.workspace) {
+    ViewEntry entry;
+    entry.path = plan.workspace;
+    entry.access = deciding->access;
+    entry.reason = "workspace";
+    const std::size_t depth = depth_of(entry.path);
+    const auto deeper = std::find_if(entries.begin(), entries.end(),
+                                     [depth](const ViewEntry& other) { return depth_of(other.path) > depth; });
+    entries.insert(deeper, std::move(entry));
+  }
+  for (ViewEntry& entry : plan.view.entries) {
+    if (entry.access != Access::ro && entry.access != Access::rw) continue;
+    const std::string source = entry.source.empty() ? entry.path : entry.source;
+    if (!is_at_or_below(source, plan.workspace)) continue;
+    entry.source = plan.workspace_copy + source.substr(plan.workspace.size());
+  }
+}
+
+// A copy is worth nothing where a command reaches the workspace itself.
+Result<void> check_copy(const Plan& plan, const BackendFacts& backend) {
+  if (plan.workspace_mode != "copy") return {};
+  std::string why;
+  if (plan.tier != "sandbox") {
+    why = fmt::format("tier \"{}\" works on the workspace itself", plan.tier);
+  } else if (!plan.view_carried_out) {
+    why = fmt::format("backend \"{}\" does not isolate files", plan.backend);
+  } else if (plan.workspace_copy.empty()) {
+    why = "whoever asks has no place for it";
+  } else if (backend.statement.locality != "local") {
+    why = fmt::format("backend \"{}\" is not on this machine", plan.backend);
+  }
+  if (why.empty()) return {};
+  return unexpected(plan_failure(FailureKind::unsupported, fmt::format("workspace.mode \"copy\" can't be had: {}", why),
+                                 "use workspace.mode \"direct\", or a backend of this machine that isolates files",
+                                 plan.backend));
+}
+
+// Files go in and out by the guest's hands: there has to be one, and a place that is apart.
+Result<void> check_builtin(const Plan& plan) {
+  if (!plan.builtin || (plan.tier == "sandbox" && plan.guest != GuestEntry::none)) return {};
+  return unexpected(plan_failure(
+      FailureKind::unsupported,
+      plan.tier == "sandbox" ? fmt::format("backend \"{}\" takes no guest, which would copy the files", plan.backend)
+                             : fmt::format("files can't be copied into or out of tier \"{}\"", plan.tier),
+      plan.tier == "sandbox" ? "" : "what runs there uses the files of this machine itself", plan.backend));
 }
 
 // The command starts only where it can see something: a folder of the host that is shown, a private
@@ -146,6 +198,10 @@ Result<void> place_in_sandbox(Plan& plan, const PlanInput& input) {
   auto view = compose_view(settings, input.facts, plan.workspace, plan.warnings);
   if (!view) return unexpected(view.error());
   plan.view = std::move(*view);
+  if (plan.workspace_mode == "copy" && !input.workspace_copy.empty()) {
+    plan.workspace_copy = input.workspace_copy;
+    redirect_to_copy(plan);
+  }
   auto cwd = choose_cwd(input.request.cwd, settings, input.facts, plan.workspace);
   if (!cwd) return unexpected(cwd.error());
   plan.cwd = std::move(*cwd);
@@ -181,6 +237,8 @@ Result<Plan> make_plan(const PlanInput& input) {
   if (!command) return unexpected(command.error());
   plan.argv = std::move(*command);
   plan.tty = input.request.tty;
+  plan.builtin = input.builtin;
+  if (plan.builtin) plan.output = {};  // what goes through is kept nowhere
 
   auto tier = choose_tier(settings);
   if (!tier) return unexpected(tier.error());
@@ -202,6 +260,8 @@ Result<Plan> make_plan(const PlanInput& input) {
   plan.view_carried_out = choice->negotiated.statement.capability("files").grade >= Grade::emulated;
   fill_from_backend(plan, *choice, settings);
   fill_shell(plan, input);
+  if (auto possible = check_builtin(plan); !possible) return unexpected(possible.error());
+  if (auto possible = check_copy(plan, *choice->backend); !possible) return unexpected(possible.error());
   if (plan.tier != "sandbox") {
     plan.confinement = no_confinement();
     return plan;

@@ -110,6 +110,7 @@ struct Plan {
   bool has_named_session() const { return persistent && !session.empty(); }
   bool persistent = false;
 
+  bool builtin = false;                            // argv names a command that the guest itself is
   std::vector<std::string> argv;                   // final: shell requests are ["/bin/sh","-c",script]
   std::string cwd;                                 // inside the environment
   std::map<std::string, std::string> environment;  // complete
@@ -119,6 +120,7 @@ struct Plan {
 
   std::string workspace;
   std::string workspace_mode = "direct";
+  std::string workspace_copy;  // with mode copy: the folder that is there in the workspace's place; made before open
   View view;
   bool view_carried_out = true;  // false: the backend can't, and best_effort accepts that
   NetworkPolicy network;
@@ -127,7 +129,7 @@ struct Plan {
   OutputLimits output;
   std::optional<std::chrono::milliseconds> timeout;
   std::chrono::milliseconds kill_grace{2000};
-  std::chrono::milliseconds idle_timeout{300'000};      // of an environment that lasts, from its last command's end
+  std::chrono::milliseconds idle_timeout{300'000};     // of an environment that lasts, from its last command's end
   std::chrono::milliseconds max_lifetime{86'400'000};  // of such an environment
   std::string image;
   nlohmann::json backend_settings = nlohmann::json::object();
@@ -148,8 +150,10 @@ struct PlanInput {
   const settings::Settings& settings;
   const std::vector<BackendFacts>& backends;
   const Facts& facts;
-  bool can_ask = false;  // somebody can be asked about a weaker place
-  bool single_run = false;  // there will be no other run beside this one: nothing lasts beyond it
+  bool can_ask = false;          // somebody can be asked about a weaker place
+  bool single_run = false;       // there will be no other run beside this one: nothing lasts beyond it
+  bool builtin = false;          // the request's argv names a command that the guest itself is: files in and out
+  std::string workspace_copy{};  // where the copy of workspace.mode copy lies, or will
 };
 
 // Pure. A failure has phase plan and names the setting concerned.

@@ -14,6 +14,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "guest/files/builtin.hpp"
+
 namespace exechost::guest {
 
 namespace {
@@ -57,6 +59,15 @@ bool mark_rest_close_on_exec() {
   const int end = static_cast<int>(limit.rlim_cur < kHighest ? limit.rlim_cur : kHighest);
   for (int fd = 3; fd < end; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return true;
+}
+
+// A command that the guest itself is: nothing is executed, so that what exec closes is closed here.
+[[noreturn]] void become_builtin(const Spec& spec) {
+  if (::syscall(SYS_close_range, 3U, ~0U, 0U) != 0) {
+    constexpr int kHighest = 65536;  // as in mark_rest_close_on_exec
+    for (int fd = 3; fd < kHighest; ++fd) ::close(fd);
+  }
+  ::_exit(files::run_builtin(spec.arguments));
 }
 
 int apply_limits(const Spec& spec) {
@@ -125,6 +136,7 @@ Outcome become_command(const Spec& spec, const CommandStdio& stdio, const Proces
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (spec.builtin) become_builtin(spec);
   ::environ = spec.environment;  // execvpe searches the PATH of this
   ::execvpe(spec.arguments[0], spec.arguments, spec.environment);
   if (spec.fallback[0] != nullptr && (errno == ENOENT || errno == EACCES)) {

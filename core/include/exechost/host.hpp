@@ -19,10 +19,12 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exechost/approver.hpp"
 #include "exechost/exec_result.hpp"
 #include "exechost/export.hpp"
+#include "exechost/files.hpp"
 #include "exechost/gateway.hpp"
 #include "exechost/request.hpp"
 
@@ -112,6 +114,26 @@ class EXECHOST_API ExecHost {
   // The gateway tier's file operations as functions, within the workspace and the settings that a
   // request like this one would have (its command does not matter). What it may touch is settled now.
   Result<gateway::Gateway> gateway(Request request = {});
+
+  // Files into and out of environments. A Request says which one, as for run(): its session, its settings; its
+  // command and streams do not matter. Paths in an environment begin at the request's cwd, those of this machine
+  // at the process's working folder when this ExecHost was made. A target that is a folder gets the source under
+  // its own name; any other is replaced, its parent has to be there. Block until it is done. A stop request
+  // cancels. Never throw for what a request, a file or a command can do.
+  CopyResult copy_in(const std::string& local, const Request& where, const std::string& path,
+                     const CopyOptions& options = {}, std::stop_token stop = {});
+  CopyResult copy_out(const Request& where, const std::string& path, const std::string& local,
+                      const CopyOptions& options = {}, std::stop_token stop = {});
+  CopyResult copy_between(const Request& from, const std::string& path, const Request& to, const std::string& target,
+                          const CopyOptions& options = {}, std::stop_token stop = {});
+
+  // What the runs of this request's session changed in their copy of the workspace (workspace.mode copy), without
+  // changing anything. invalid_request when there is no copy.
+  Result<ChangeList> changes(const Request& request);
+  // Carries changes over into the workspace: those of `paths` (relative to it) and below, all when empty.
+  Result<ApplyResult> apply(const Request& request, const std::vector<std::string>& paths = {});
+  // Removes the copy with what was changed in it. Nothing may run in it.
+  Result<void> discard_changes(const Request& request);
 
   // What run() would do, as one JSON object (schema: `exechost schema plan`),
   // without doing it.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+
 #include "core/base/base64.hpp"
 #include "core/gateway/statement.hpp"
 #include "tests/unit/plan/support.hpp"
@@ -455,11 +457,87 @@ TEST(Negotiation, StreamsThatTheRequestNeeds) {
   EXPECT_EQ(planned.plan().error().kind, FailureKind::unsupported);
 }
 
-TEST(Negotiation, OnlyDirectWorkspacesForNow) {
+TEST(Negotiation, WorkspacesThatAreSentSomewhereAreNotThereYet) {
+  for (const char* mode : {"upload", "mirror"}) {
+    Planned planned;
+    planned.settings.set("workspace.mode", mode).set("best_effort", {"*"});
+    planned.workspace_copy = "/state/copy";
+    EXPECT_EQ(planned.plan().error().kind, FailureKind::unsupported);
+  }
+}
+
+TEST(Negotiation, ACopyIsSeenInTheWorkspacesPlace) {
+  Planned planned;
+  planned.machine.folder("/home/u/ws/src").file("/home/u/ws/src/kept").folder("/data");
+  planned.settings.set("workspace.mode", "copy")
+      .set("filesystem.deny_write", {"src/kept"})
+      .set("filesystem.allow_write", {"/data"})
+      .set("filesystem.deny_read", {"/home/u/ws/src/secret"});
+  planned.workspace_copy = "/state/copy";
+  const auto plan = planned.plan();
+  ASSERT_TRUE(plan) << describe(plan.error());
+  EXPECT_EQ(plan->workspace_copy, "/state/copy");
+  const auto seen = shape(plan->view);
+  EXPECT_THAT(seen, Contains("/home/u/ws=rw</state/copy"));
+  EXPECT_THAT(seen, Contains("/home/u/ws/src=rw</state/copy/src"));
+  EXPECT_THAT(seen, Contains("/home/u/ws/src/kept=ro</state/copy/src/kept"));
+  EXPECT_THAT(seen, Contains("/data=rw"));
+  // Nothing of the workspace itself is seen anywhere.
+  for (const auto& line : seen) {
+    if (line.starts_with("/home/u/ws")) {
+      EXPECT_THAT(line, HasSubstr("</state/copy"));
+    }
+  }
+}
+
+TEST(Negotiation, ACopyIsSeenAlsoWhereTheWorkspaceLiesInSomethingWritable) {
+  Planned planned;
+  planned.machine.folder("/data/ws/src");
+  planned.settings.set("workspace.path", "/data/ws")
+      .set("workspace.mode", "copy")
+      .set("filesystem.allow_write", {"/data"});
+  planned.machine.facts.workspace = "/data/ws";
+  planned.workspace_copy = "/state/copy";
+  const auto plan = planned.plan();
+  ASSERT_TRUE(plan) << describe(plan.error());
+  const auto seen = shape(plan->view);
+  const auto outer = std::find(seen.begin(), seen.end(), "/data=rw");
+  const auto copy = std::find(seen.begin(), seen.end(), "/data/ws=rw</state/copy");
+  ASSERT_NE(outer, seen.end());
+  ASSERT_NE(copy, seen.end());
+  EXPECT_LT(outer, copy);
+}
+
+TEST(Negotiation, ACopyOnlyWhereItIsWorthSomething) {
   Planned planned;
   planned.settings.set("workspace.mode", "copy").set("best_effort", {"*"});
   EXPECT_EQ(planned.plan().error().kind, FailureKind::unsupported)
       << "writing directly instead is no weaker form of copying";
+  planned.workspace_copy = "/state/copy";
+  EXPECT_TRUE(planned.plan());
+  grant(planned.backends[0], "files", Grade::advisory);
+  EXPECT_EQ(planned.plan().error().kind, FailureKind::unsupported);
+  grant(planned.backends[0], "files", Grade::kernel);
+  planned.backends[0].statement.locality = "remote";
+  EXPECT_EQ(planned.plan().error().kind, FailureKind::unsupported);
+  planned.backends = {local()};
+  planned.settings.set("tier", "node");
+  EXPECT_EQ(planned.plan().error().kind, FailureKind::unsupported);
+}
+
+TEST(Negotiation, ABuiltInNeedsAGuestAndAPlaceThatIsApart) {
+  Planned planned;
+  planned.builtin = true;
+  planned.settings.set("resources.output_spill", true);
+  const auto plan = planned.plan();
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->builtin);
+  EXPECT_FALSE(plan->output.spill) << "what goes through is kept nowhere";
+  planned.backends[0].statement.guest = GuestEntry::none;
+  EXPECT_EQ(planned.plan().error().kind, FailureKind::unsupported);
+  planned.backends = {local()};
+  planned.settings.set("tier", "node");
+  EXPECT_EQ(planned.plan().error().kind, FailureKind::unsupported);
 }
 
 TEST(Negotiation, WithoutAGuestThePlanSaysWhatIsLost) {

@@ -215,7 +215,7 @@ Result<Plan> Planned::plan() const {
   std::vector<std::string> also{text_setting(built, "cwd")};
   if (request.cwd) also.push_back(*request.cwd);
   const Facts facts = machine.look(built, also);
-  return make_plan({request, built, backends, facts, can_ask});
+  return make_plan({request, built, backends, facts, can_ask, false, builtin, workspace_copy});
 }
 
 Result<View> Planned::view(std::vector<std::string>* warnings) const {

@@ -69,6 +69,8 @@ struct Planned {
   std::vector<BackendFacts> backends{bwrap()};
   Request request;
   bool can_ask = false;
+  bool builtin = false;
+  std::string workspace_copy;
 
   Planned() { request.argv = {"true"}; }
   Result<Plan> plan() const;

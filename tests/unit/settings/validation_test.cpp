@@ -53,6 +53,9 @@ TEST(Defaults, AreTheDocumentedOnes) {
       {"resources.home_size", 1024 * 1024 * 1024},
       {"resources.output_cap", 1024 * 1024},
       {"resources.output_spill", false},
+      {"files.max_entries", 200'000},
+      {"files.max_bytes", 10LL * 1024 * 1024 * 1024},
+      {"files.max_depth", 64},
       {"session.name", ""},
       {"session.persistent", true},
       {"session.idle_timeout", 300'000},
@@ -72,7 +75,7 @@ TEST(Defaults, AreTheDocumentedOnes) {
   }
   EXPECT_TRUE(settings.origins().empty());
   EXPECT_TRUE(settings.warnings().empty());
-  EXPECT_EQ(settings.values().size(), 24U - 1U);  // every property of the schema but $schema
+  EXPECT_EQ(settings.values().size(), 25U - 1U);  // every property of the schema but $schema
 }
 
 TEST(Names, WithoutAValueAreNull) {
