@@ -177,6 +177,8 @@ struct HostEncoder {
             {"plugin", encode_plugin(request.plugin)},
             {"document", request.document},
             {"serve", request.serve},
+            {"stream", request.stream},
+            {"lease_ms", request.lease_ms},
             {"confinement", request.serve ? encode_confinement(request.confinement) : json(nullptr)},
             {"deadline_ns", request.deadline_ns}};
   }
@@ -228,6 +230,8 @@ OpenRequest decode_open(const json& body) {
   request.plugin = decode_plugin(body);
   request.document = member(body, "document");
   request.serve = flag_at(body, "serve");
+  request.stream = flag_at(body, "stream");
+  request.lease_ms = integer_at<std::uint32_t>(body, "lease_ms");
   if (request.serve) request.confinement = decode_confinement(member(body, "confinement"));
   request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
   return request;

@@ -14,7 +14,7 @@
 
 namespace exechost::keeper {
 
-class GuestServer;
+class CommandServer;
 struct ServingGuest;
 
 // Destroyed after close: `table` is dead then. Shared between the loop and the worker that calls
@@ -27,7 +27,7 @@ struct Environment {
   std::string init;  // path of the guest inside; empty: it can't be put in
   std::shared_ptr<cleanup::LedgerEntry> entry;
 
-  std::shared_ptr<GuestServer> server;  // of its commands; null: each is started by the plugin
+  std::shared_ptr<CommandServer> server;  // of its commands; null: each is started by the plugin
   std::size_t executions = 0;  // that use it, release included
   bool closing = false;
   std::function<void()> when_idle;  // called when `executions` becomes 0

@@ -8,9 +8,10 @@
 #include <csignal>
 
 #include "core/base/clock.hpp"
+#include "core/keeper/command_server.hpp"
 #include "core/keeper/failures.hpp"
-#include "core/keeper/guest_server.hpp"
 #include "core/keeper/plugin_process.hpp"
+#include "core/keeper/served_process.hpp"
 
 namespace exechost::keeper {
 namespace {

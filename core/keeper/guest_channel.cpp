@@ -38,6 +38,8 @@ void add_confinement(const plan::Confinement& confinement, guest::SpecWriter& wr
   }
 }
 
+}  // namespace
+
 Result<UniqueFd> make_spec(const SpawnRequest& request, bool served) {
   guest::SpecWriter writer;
   for (const auto& argument : request.argv) writer.add_argument(argument);
@@ -60,6 +62,8 @@ Result<UniqueFd> make_spec(const SpawnRequest& request, bool served) {
   }
   return writer.seal();
 }
+
+namespace {
 
 std::string shown(const std::string& bytes) {
   std::string text = escape_for_terminal(to_valid_utf8(bytes.substr(0, kMaxShown)));

@@ -13,6 +13,9 @@
 
 namespace exechost::keeper {
 
+// The specification of a guest that serves, or of one command; `served`: of one that a serving guest supervises.
+Result<UniqueFd> make_spec(const SpawnRequest& request, bool served);
+
 class GuestChannel {
  public:
   // Makes the socket pair and puts the specification into it; `guest_end` is for the guest.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/keeper/environment.hpp"
-#include "core/keeper/guest_server.hpp"
+#include "core/keeper/command_server.hpp"
 #include "core/keeper/plugin_call.hpp"
 #include "core/plan/plan.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/keeper/failures.hpp"
-#include "core/keeper/guest_server.hpp"
+#include "core/keeper/command_server.hpp"
 #include "core/keeper/listed.hpp"
 
 namespace exechost::keeper {
@@ -196,7 +196,7 @@ void Session::open(std::uint64_t ticket, OpenRequest request) {
   operations_.run(*id, std::move(task), [this, ticket, result](const Operations::Ending& ending) {
     if (result->environment && result->guest) {
       result->environment->server =
-          std::make_shared<GuestServer>(loop_, std::move(*result->guest), result->environment->backend->id());
+          make_command_server(loop_, std::move(*result->guest), result->environment->backend->id());
       result->environment->server->start();
     }
     opened(ticket, result->environment, ending);
