@@ -50,10 +50,10 @@ void make_raw(int terminal) {
 
 StreamCommand::StreamCommand(std::shared_ptr<EventLoop> loop, std::uint32_t number, UniqueFd control,
                              std::vector<UniqueFd> stdio, SpecFrames spec, std::uint32_t input_window,
-                             std::function<void()> poke)
+                             Hooks hooks)
     : loop_(std::move(loop)),
       number_(number),
-      poke_(std::move(poke)),
+      hooks_(std::move(hooks)),
       control_(std::move(control)),
       input_(std::move(stdio.at(0))),
       terminal_(::isatty(input_.get()) == 1),
@@ -112,7 +112,7 @@ void StreamCommand::take_message(const Message& message) {
   } else if (signals_.size() < kMaxSignals) {
     signals_.push_back(message.number);
   }
-  poke_();
+  hooks_.poke();
 }
 
 void StreamCommand::kill() {
@@ -122,12 +122,11 @@ void StreamCommand::kill() {
       const auto self = weak.lock();
       if (!self) return;
       self->kill_timer_ = 0;
-      self->lose(make_failure(FailureKind::environment_lost, exechost::Phase::run, "the guest did not end the command", "kill"),
-                 true);
+      self->hooks_.not_ended();
     });
   }
   settle();
-  poke_();
+  hooks_.poke();
 }
 
 void StreamCommand::end() {
@@ -300,7 +299,7 @@ void StreamCommand::watch_input() {
 void StreamCommand::input_ready() {
   loop_->unwatch(input_.get());
   input_ready_ = true;
-  poke_();
+  hooks_.poke();
 }
 
 void StreamCommand::close_input() {
@@ -358,7 +357,7 @@ void StreamCommand::output_ready(std::size_t index, short events) {
   }
   watch_output(index);
   settle();
-  poke_();
+  hooks_.poke();
 }
 
 // ---- frames ---------------------------------------------------------------------------

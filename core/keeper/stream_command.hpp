@@ -19,9 +19,13 @@ namespace exechost::keeper {
 
 class StreamCommand : public std::enable_shared_from_this<StreamCommand> {
  public:
-  // `spec`: its specification. `poke`: it has something to say. `stdio` is non-blocking.
+  struct Hooks {
+    std::function<void()> poke;       // it has something to say
+    std::function<void()> not_ended;  // it was to be killed, and there is no proof of its end in time
+  };
+  // `spec`: its specification. `stdio` is non-blocking.
   StreamCommand(std::shared_ptr<EventLoop> loop, std::uint32_t number, UniqueFd control, std::vector<UniqueFd> stdio,
-                SpecFrames spec, std::uint32_t input_window, std::function<void()> poke);
+                SpecFrames spec, std::uint32_t input_window, Hooks hooks);
   ~StreamCommand();
   StreamCommand(const StreamCommand&) = delete;
   StreamCommand& operator=(const StreamCommand&) = delete;
@@ -64,7 +68,7 @@ class StreamCommand : public std::enable_shared_from_this<StreamCommand> {
 
   const std::shared_ptr<EventLoop> loop_;
   const std::uint32_t number_;
-  const std::function<void()> poke_;
+  const Hooks hooks_;
   UniqueFd control_;
   UniqueFd input_;
   bool terminal_ = false;

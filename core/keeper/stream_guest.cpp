@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -133,6 +134,13 @@ void StreamGuest::stream_ended(Failure failure) {
   });
 }
 
+// A guest that can't prove the end of one command proves nothing of any: all of it is ended from outside.
+void StreamGuest::not_ended() {
+  if (!watching_) return;
+  stream_ended(lost_failure("a command could not be killed, so its environment was destroyed"));
+  guest_.process->signal(SIGKILL);
+}
+
 void StreamGuest::unwatch() {
   if (watching_) {
     loop_->unwatch(guest_.stream->from.get());
@@ -172,9 +180,13 @@ Result<std::shared_ptr<ServedProcess>> StreamGuest::run(UniqueFd control, std::v
                                                        std::move(event));
   const auto command = std::make_shared<StreamCommand>(
       loop_, number, std::move(control), std::move(stdio), SpecFrames(std::move(spec), number),
-      guest_.stream->input_window, [weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->fill();
-      });
+      guest_.stream->input_window,
+      StreamCommand::Hooks{[weak = weak_from_this()] {
+                             if (const auto self = weak.lock()) self->fill();
+                           },
+                           [weak = weak_from_this()] {
+                             if (const auto self = weak.lock()) self->not_ended();
+                           }});
   commands_[number] = command;
   introductions_.push_back(number);
   command->start(process);

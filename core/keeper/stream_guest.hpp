@@ -37,6 +37,7 @@ class StreamGuest final : public CommandServer, public std::enable_shared_from_t
   void fill();
   void flush();
   void stream_ended(Failure failure);
+  void not_ended();
   void lose(Failure failure, bool proven);
   void unwatch();
 
