@@ -162,18 +162,10 @@ TEST_P(StreamFaults, ASpecificationThatIsNoneIsTheCommandsFailureOnly) {
   EXPECT_NE(guest.find(2, FrameType::failed), nullptr);
   EXPECT_EQ(guest.out(2), "");
   guest.send(FrameType::kill, 2);  // of one that is over: dropped
-  guest.send(frame_with(FrameType::run, 3, [] {
-    Run run;
-    run.spec_bytes = static_cast<std::uint32_t>(bytes_of([] {
-                                                  SpecWriter spec = shell("echo on");
-                                                  spec.set_inherited(true);
-                                                  return spec;
-                                                }()).size());
-    return run;
-  }()));
   SpecWriter spec = shell("echo on");
   spec.set_inherited(true);
-  guest.send(FrameType::spec, 3, bytes_of(spec));
+  const std::string good = bytes_of(spec);
+  guest.send(run_frame(3, static_cast<std::uint32_t>(good.size())) + frame(FrameType::spec, 3, good));
   ASSERT_TRUE(guest.wait_finished(3));
   EXPECT_EQ(guest.out(3), "on\n");
 }

@@ -1,11 +1,15 @@
 // A guest that serves over byte streams: the same commands as over a socket, and what is its own: windows, the lease.
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include "tests/support/witness.hpp"
 #include "tests/unit/guest/support/guest_process.hpp"
 #include "tests/unit/guest/support/stream_process.hpp"
 
