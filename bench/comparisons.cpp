@@ -116,8 +116,8 @@ Comparison parallel(const Place& place, int count) {
 }  // namespace
 
 std::vector<NamedComparison> all_comparisons() {
-  std::vector<NamedComparison> all{{"cold", cold_bwrap}, {"node", node}, {"dispatch", dispatching}, {"kill", killing},
-                                   {"warm", warm},      {"output", output}};
+  std::vector<NamedComparison> all{{"cold", cold_bwrap}, {"node", node}, {"dispatch", dispatching},
+                                   {"kill", killing},    {"warm", warm}, {"output", output}};
   for (const int count : {1, 4, 16, 64}) {
     all.push_back({fmt::format("parallel-{}", count),
                    [count](const Place& place, const std::string& /*peers*/) { return parallel(place, count); }});

@@ -20,8 +20,7 @@ bool has_ended(StartedProcess& process, int timeout_ms) {
     const ProcessNews news = process.news();
     if (news.kind == ProcessNews::Kind::ended) return true;
     if (news.kind == ProcessNews::Kind::failed) return !news.perhaps_left;
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
     if (left <= 0) return false;
     waits_for(process.event_fd(), static_cast<int>(left));
   }

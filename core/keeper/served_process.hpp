@@ -15,7 +15,8 @@ class CommandServer;
 
 class ServedProcess final : public StartedProcess {
  public:
-  ServedProcess(std::shared_ptr<EventLoop> loop, std::weak_ptr<CommandServer> server, std::int32_t number, UniqueFd event)
+  ServedProcess(std::shared_ptr<EventLoop> loop, std::weak_ptr<CommandServer> server, std::int32_t number,
+                UniqueFd event)
       : loop_(std::move(loop)), server_(std::move(server)), number_(number), event_(std::move(event)) {}
 
   std::int32_t number() const { return number_; }

@@ -7,8 +7,8 @@
 #include <csignal>
 
 #include "core/base/clock.hpp"
-#include "core/keeper/failures.hpp"
 #include "core/keeper/command_server.hpp"
+#include "core/keeper/failures.hpp"
 #include "core/keeper/listed.hpp"
 
 namespace exechost::keeper {

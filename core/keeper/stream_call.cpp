@@ -86,7 +86,8 @@ class Handshake {
       for (;;) {
         const FrameReader::Next next = link_.reader.next(header, payload);
         if (next == FrameReader::Next::incomplete) break;
-        if (next == FrameReader::Next::malformed) return broken("what came from the environment is no frame of a guest");
+        if (next == FrameReader::Next::malformed)
+          return broken("what came from the environment is no frame of a guest");
         if (auto end = take(header, payload)) return end;
       }
       const FrameReader::Got got = link_.reader.fill(link_.from.get());
@@ -121,8 +122,8 @@ class Handshake {
       return broken(fmt::format("the guest in the environment speaks version {} of its protocol, and this is {}",
                                 hello.version, guest::kStreamVersion));
     }
-    if (hello.max_payload != guest::kMaxPayload || hello.max_executions == 0 || hello.max_executions > kMostExecutions ||
-        hello.input_window == 0 || hello.input_window > guest::kMaxWindow) {
+    if (hello.max_payload != guest::kMaxPayload || hello.max_executions == 0 ||
+        hello.max_executions > kMostExecutions || hello.input_window == 0 || hello.input_window > guest::kMaxWindow) {
       return broken("the guest's hello names impossible limits");
     }
     link_.max_executions = hello.max_executions;

@@ -45,12 +45,10 @@ void make_raw(int terminal) {
   ::tcsetattr(terminal, TCSANOW, &settings);
 }
 
-
 }  // namespace
 
 StreamCommand::StreamCommand(std::shared_ptr<EventLoop> loop, std::uint32_t number, UniqueFd control,
-                             std::vector<UniqueFd> stdio, SpecFrames spec, std::uint32_t input_window,
-                             Hooks hooks)
+                             std::vector<UniqueFd> stdio, SpecFrames spec, std::uint32_t input_window, Hooks hooks)
     : loop_(std::move(loop)),
       number_(number),
       hooks_(std::move(hooks)),

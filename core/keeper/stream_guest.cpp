@@ -32,8 +32,8 @@ Failure lost_failure(std::string message) {
 }
 
 Failure broken_failure() {
-  return make_failure(FailureKind::protocol_error, Phase::run,
-                      "the environment's first process broke its protocol", "guest");
+  return make_failure(FailureKind::protocol_error, Phase::run, "the environment's first process broke its protocol",
+                      "guest");
 }
 
 Failure no_room(const char* why, int error) {
@@ -173,20 +173,22 @@ Result<std::shared_ptr<ServedProcess>> StreamGuest::run(UniqueFd control, std::v
     return unexpected(no_room("the environment has run more commands than it can number", EOVERFLOW));
   UniqueFd event(::eventfd(0, EFD_CLOEXEC));
   auto spec = receive_spec(control.get());
-  const bool ready = std::all_of(stdio.begin(), stdio.end(), [](const UniqueFd& fd) { return set_nonblocking(fd.get()); });
+  const bool ready =
+      std::all_of(stdio.begin(), stdio.end(), [](const UniqueFd& fd) { return set_nonblocking(fd.get()); });
   if (!event || !spec || !ready) return unexpected(no_room("no descriptor is left for the command", errno));
   const std::uint32_t number = next_++;
-  const auto process = std::make_shared<ServedProcess>(loop_, weak_from_this(), static_cast<std::int32_t>(number),
-                                                       std::move(event));
-  const auto command = std::make_shared<StreamCommand>(
-      loop_, number, std::move(control), std::move(stdio), SpecFrames(std::move(spec), number),
-      guest_.stream->input_window,
-      StreamCommand::Hooks{[weak = weak_from_this()] {
-                             if (const auto self = weak.lock()) self->fill();
-                           },
-                           [weak = weak_from_this()] {
-                             if (const auto self = weak.lock()) self->not_ended();
-                           }});
+  const auto process =
+      std::make_shared<ServedProcess>(loop_, weak_from_this(), static_cast<std::int32_t>(number), std::move(event));
+  const auto command = std::make_shared<StreamCommand>(loop_, number, std::move(control), std::move(stdio),
+                                                       SpecFrames(std::move(spec), number), guest_.stream->input_window,
+                                                       StreamCommand::Hooks{[weak = weak_from_this()] {
+                                                                              if (const auto self = weak.lock())
+                                                                                self->fill();
+                                                                            },
+                                                                            [weak = weak_from_this()] {
+                                                                              if (const auto self = weak.lock())
+                                                                                self->not_ended();
+                                                                            }});
   commands_[number] = command;
   introductions_.push_back(number);
   command->start(process);

@@ -14,9 +14,9 @@ namespace exechost::keeper {
 
 // Large: always on the heap.
 struct StreamLink {
-  UniqueFd to;    // non-blocking, all three
+  UniqueFd to;  // non-blocking, all three
   UniqueFd from;
-  UniqueFd log;   // what the launcher, or the guest, writes to its standard error
+  UniqueFd log;      // what the launcher, or the guest, writes to its standard error
   std::string said;  // the beginning of that
   guest::FrameReader reader{guest::Sender::guest};
   guest::FrameWriter writer;

@@ -40,7 +40,7 @@ class StreamOutput {
 
   UniqueFd fd_;
   guest::ReceiveWindow window_;
-  std::string pending_;  // bounded by the window
+  std::string pending_;   // bounded by the window
   std::size_t sent_ = 0;  // of pending_
   std::uint64_t moved_ = 0;
   bool closed_ = false;

@@ -28,8 +28,8 @@ class ProcessTree {
   void remove_cgroup() const { cgroup_.remove(); }
   // SIGKILL to everything reachable now. `group`: the command's process group. The caller goes on reaping.
   void kill_all(pid_t group) const;
-  // Kills and reaps until nothing is left that is ours, or `timeout_ms` has passed. False: something may be left. The command's
-  // main process has been reaped before. SIGCHLD is blocked in the caller.
+  // Kills and reaps until nothing is left that is ours, or `timeout_ms` has passed. False: something may be left. The
+  // command's main process has been reaped before. SIGCHLD is blocked in the caller.
   bool kill_and_reap(int timeout_ms) const;
 
  private:

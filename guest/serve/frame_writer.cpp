@@ -25,8 +25,7 @@ void FrameWriter::put_read(FrameType type, std::uint32_t execution, StreamId str
   end_ += sizeof header + size;
 }
 
-bool FrameWriter::put(FrameType type, std::uint32_t execution, StreamId stream, const void* payload,
-                      std::size_t size) {
+bool FrameWriter::put(FrameType type, std::uint32_t execution, StreamId stream, const void* payload, std::size_t size) {
   if (!has_room(size)) return false;
   char* const place = next_payload(size);
   if (size != 0) std::memcpy(place, payload, size);

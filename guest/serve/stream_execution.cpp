@@ -344,8 +344,6 @@ bool StreamExecution::advance(FrameWriter& writer, WindowGrowth& growth) {
   return false;
 }
 
-bool StreamExecution::is_finished() const {
-  return over_told_ && outputs_[0].told_closed && outputs_[1].told_closed;
-}
+bool StreamExecution::is_finished() const { return over_told_ && outputs_[0].told_closed && outputs_[1].told_closed; }
 
 }  // namespace exechost::guest

@@ -72,8 +72,8 @@ class StreamExecution {
   int input_ = -1;
   bool terminal_ = false;  // then input_ is outputs_[0].fd, too
   bool input_ready_ = false;
-  bool input_ending_ = false;       // closed once the ring is empty
-  bool input_gone_ = false;         // nobody reads it: to be told
+  bool input_ending_ = false;  // closed once the ring is empty
+  bool input_gone_ = false;    // nobody reads it: to be told
   ByteRing ring_;
   ReceiveWindow window_;
   Output outputs_[2];

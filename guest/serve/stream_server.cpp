@@ -61,8 +61,8 @@ int StreamServer::run() {
   confined_.type = MessageType::confined;
   confined_.version = kProtocolVersion;
   supervisors_.raise_descriptor_limit();
-  open_ = epoll_fd_ >= 0 && watch(in_, EPOLLIN, kIn) && watch(out_, EPOLLOUT, kOut) &&
-          watch(signal_fd_, EPOLLIN, kSignal);
+  open_ =
+      epoll_fd_ >= 0 && watch(in_, EPOLLIN, kIn) && watch(out_, EPOLLOUT, kOut) && watch(signal_fd_, EPOLLIN, kSignal);
   Hello hello;
   hello.architecture = kArchitecture;
   hello.page_size = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));

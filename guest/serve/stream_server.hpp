@@ -50,7 +50,7 @@ class StreamServer final : private OverHandler {
   bool failed_ = false;  // before there was any command
   bool in_ready_ = true;
   bool out_ready_ = true;
-  bool more_ = false;    // something was put off to the next round
+  bool more_ = false;       // something was put off to the next round
   long lease_ms_ = 60'000;  // until the keeper has said which
   long heard_ = 0;
   long beat_ = 0;

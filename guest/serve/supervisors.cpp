@@ -81,7 +81,8 @@ int Supervisors::start(std::int32_t number, const int (&descriptors)[kRunDescrip
     return error;
   }
   if (pid == 0) {
-    const bool ready = (!limit_raised_ || ::setrlimit(RLIMIT_NOFILE, &descriptor_limit_) == 0) && take_over(descriptors);
+    const bool ready =
+        (!limit_raised_ || ::setrlimit(RLIMIT_NOFILE, &descriptor_limit_) == 0) && take_over(descriptors);
     ::_exit(ready ? run_served_command(confined) : kExitNotStarted);
   }
   execution->supervisor = pid;

@@ -44,8 +44,8 @@ std::shared_ptr<StreamCommand> make_command(const std::shared_ptr<EventLoop>& lo
   auto command = std::make_shared<StreamCommand>(loop, number, UniqueFd(control[0]), std::move(stdio),
                                                  SpecFrames(sealed_spec(), number), guest::kFirstWindow,
                                                  StreamCommand::Hooks{[] {}, [] {}});
-  command->start(std::make_shared<ServedProcess>(loop, std::weak_ptr<CommandServer>(), static_cast<std::int32_t>(number),
-                                                 UniqueFd(eventfd(0, EFD_CLOEXEC))));
+  command->start(std::make_shared<ServedProcess>(loop, std::weak_ptr<CommandServer>(),
+                                                 static_cast<std::int32_t>(number), UniqueFd(eventfd(0, EFD_CLOEXEC))));
   return command;
 }
 

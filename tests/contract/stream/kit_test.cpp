@@ -20,8 +20,8 @@ TEST_P(StreamKit, HoldsWhatItClaims) {
   std::string why_not;
   const auto scene = Scene::make(GetParam(), Place::var_tmp, why_not);
   if (!scene) GTEST_SKIP() << why_not;
-  const ProgramEnd end =
-      run_program(scene->cli({"conformance", EXECHOST_STREAMED_FOLDER "/streamed.so", "--json"}), std::chrono::seconds(240));
+  const ProgramEnd end = run_program(scene->cli({"conformance", EXECHOST_STREAMED_FOLDER "/streamed.so", "--json"}),
+                                     std::chrono::seconds(240));
   const json report = json::parse(end.out, nullptr, false);
   ASSERT_TRUE(report.is_object()) << end.out << end.err;
   EXPECT_EQ(report.at("failed"), 0) << report.dump(1);

@@ -111,7 +111,8 @@ TEST_P(StreamRun, EveryByteComesThroughBothWays) {
 }
 
 TEST_P(StreamRun, ItIsConfinedAsWithoutFrames) {
-  const ExecResult result = shell("grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/self/status; ls /proc/self/fd; touch /usr/x");
+  const ExecResult result =
+      shell("grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/self/status; ls /proc/self/fd; touch /usr/x");
   EXPECT_EQ(result.out.data, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n0\n1\n2\n3\n") << why(result);
   EXPECT_THAT(result.err.data, HasSubstr("Read-only file system"));
 }
@@ -222,7 +223,8 @@ TEST_P(StreamRun, ATerminalWithItsSizeAndItsKeys) {
 }
 
 TEST_P(StreamRun, SignalsReachTheGroup) {
-  Request request = shell_request("trap 'echo caught; exit 5' USR1; echo ready; while :; do sleep 1000 & wait $!; done");
+  Request request =
+      shell_request("trap 'echo caught; exit 5' USR1; echo ready; while :; do sleep 1000 & wait $!; done");
   Seen seen;
   request.on_output = seen.callback();
   auto running = host_->start(request);

@@ -35,7 +35,8 @@ class Aarch64 : public ::testing::Test {
     options_.interpreter = EXECHOST_QEMU_AARCH64;
     options_.program = programs_.folder() + "/exechost-guest-aarch64";
     if (options_.interpreter.empty()) GTEST_SKIP() << "no qemu-aarch64-static (package qemu-user-static)";
-    if (!std::filesystem::exists(guest_program())) GTEST_SKIP() << "no guest for aarch64 (package g++-aarch64-linux-gnu)";
+    if (!std::filesystem::exists(guest_program()))
+      GTEST_SKIP() << "no guest for aarch64 (package g++-aarch64-linux-gnu)";
     if (const auto reason = why_not(options_.place); !reason.empty()) GTEST_SKIP() << reason;
     std::filesystem::copy_file(guest_program(), options_.program);
   }
@@ -92,7 +93,8 @@ TEST_F(Aarch64, WhatCantBePutOnIsRefused) {
 }
 
 TEST(GuestSize, BothAreSmall) {
-  for (const std::string& program : {std::string(EXECHOST_BUILD_PREFIX "/libexec/exechost/exechost-guest"), guest_program()}) {
+  for (const std::string& program :
+       {std::string(EXECHOST_BUILD_PREFIX "/libexec/exechost/exechost-guest"), guest_program()}) {
     struct stat status {};
     if (::stat(program.c_str(), &status) != 0) GTEST_SKIP() << program << " is not built here";
     EXPECT_LE(status.st_size, 1'500'000) << program;

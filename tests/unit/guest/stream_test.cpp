@@ -208,7 +208,8 @@ TEST_P(Stream, ATerminalWithItsSize) {
   const auto guest = serving();
   const auto number = guest->run(
       [] {
-        SpecWriter spec = shell("trap 'stty size; echo again' WINCH; stty size; echo up; while :; do sleep 1000 & wait $!; done");
+        SpecWriter spec =
+            shell("trap 'stty size; echo again' WINCH; stty size; echo up; while :; do sleep 1000 & wait $!; done");
         spec.set_tty(true);
         return spec;
       }(),

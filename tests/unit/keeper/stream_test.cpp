@@ -76,13 +76,15 @@ class StreamKeeper : public KeeperTest {
     ASSERT_TRUE(spec);
     struct stat status {};
     ASSERT_EQ(::fstat(spec->get(), &status), 0);
-    const auto opening = sizeof(FrameHeader) + sizeof(guest::Open) + sizeof(FrameHeader) + static_cast<std::size_t>(status.st_size);
+    const auto opening =
+        sizeof(FrameHeader) + sizeof(guest::Open) + sizeof(FrameHeader) + static_cast<std::size_t>(status.st_size);
     file("hello", frame_with(FrameType::hello, 0, good_hello()));
     file("confined", frame_with(FrameType::confined, 0, guest::Confined{0, 1}));
     file("bytes", bytes);
     // The keeper's first heartbeat comes with what opened it; the header after that is the run's, and all of it is
     // written at once.
-    play("cat hello; head -c " + std::to_string(opening) + " > /dev/null; cat confined; head -c 24 > /dev/null; cat bytes; " + then);
+    play("cat hello; head -c " + std::to_string(opening) +
+         " > /dev/null; cat confined; head -c 24 > /dev/null; cat bytes; " + then);
   }
 };
 
@@ -94,8 +96,7 @@ TEST_P(StreamKeeper, ALifeCycle) {
   for (int i = 0; i < 3; ++i) {
     const Running run = shell(environment, "echo hello; exit " + std::to_string(i));
     EXPECT_EQ(test::read_all(run.out.get()), "hello\n");
-    EXPECT_EQ(run.trace->wait_for_end(),
-              (std::vector<Kind>{Kind::confined, Kind::started, Kind::exited, Kind::gone}));
+    EXPECT_EQ(run.trace->wait_for_end(), (std::vector<Kind>{Kind::confined, Kind::started, Kind::exited, Kind::gone}));
     const ExecutionEvent exited = run.trace->wait(Kind::exited);
     EXPECT_EQ(WEXITSTATUS(exited.wait_status), i);
     EXPECT_TRUE(run.trace->wait(Kind::confined).seccomp);
@@ -144,7 +145,8 @@ TEST_P(StreamKeeper, ALeaseThatLapsesIsTheEnvironmentsLoss) {
   ASSERT_EQ(reply.status, ReplyStatus::ok) << describe(reply.failure);
   const auto environment = reply.body.at("environment").get<std::uint64_t>();
   // The guest is the parent of the parent of the shell; stopped, it says nothing any more.
-  const Running run = shell(environment, "guest=$(cut -d' ' -f4 /proc/$PPID/stat); echo up; kill -STOP $guest; exec sleep 1000");
+  const Running run =
+      shell(environment, "guest=$(cut -d' ' -f4 /proc/$PPID/stat); echo up; kill -STOP $guest; exec sleep 1000");
   ASSERT_EQ(test::read_line(run.out.get()), "up");
   const ExecutionEvent failed = run.trace->wait(Kind::failed);
   EXPECT_EQ(failed.failure.kind, FailureKind::environment_lost) << describe(failed.failure);
@@ -178,9 +180,12 @@ TEST_P(StreamKeeper, AGuestThatIsNoneIsAFailedOpen) {
   guest::Hello payload = good_hello();
   payload.max_payload = 1U << 20U;
   const std::string hello = frame_with(FrameType::hello, 0, good_hello());
-  std::vector<std::string> all{"Welcome to this machine!\n", frame(FrameType::heartbeat, 0), hello + hello,
+  std::vector<std::string> all{"Welcome to this machine!\n",
+                               frame(FrameType::heartbeat, 0),
+                               hello + hello,
                                frame_with(FrameType::confined, 0, guest::Confined{0, 1}),
-                               hello + frame(FrameType::started, 1), std::string(1000, '\xff')};
+                               hello + frame(FrameType::started, 1),
+                               std::string(1000, '\xff')};
   for (const guest::Hello& wrong : {magic, version, none, many, window, payload})
     all.push_back(frame_with(FrameType::hello, 0, wrong));
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -223,7 +228,8 @@ TEST_P(StreamKeeper, AGuestThatBreaksTheProtocolIsTheEnvironmentsLoss) {
       {"exited before started", confined + exited},
       {"exited twice", started + exited + exited},
       {"failed after started", started + frame_with(FrameType::failed, 1, guest::Failed{})},
-      {"started after failed", confined + frame_with(FrameType::failed, 1, guest::Failed{}) + frame(FrameType::started, 1)},
+      {"started after failed",
+       confined + frame_with(FrameType::failed, 1, guest::Failed{}) + frame(FrameType::started, 1)},
       {"closed twice", started + closed + closed},
       {"data after closed", started + closed + frame(FrameType::data, 1, "x", StreamId::output)},
       {"input closed twice", started + frame(FrameType::closed, 1) + frame(FrameType::closed, 1)},
@@ -238,8 +244,8 @@ TEST_P(StreamKeeper, AGuestThatBreaksTheProtocolIsTheEnvironmentsLoss) {
     const auto environment = open_stream();
     const Running run = shell(environment, "true");
     const ExecutionEvent failed = run.trace->wait(Kind::failed);
-    const bool told = failed.failure.kind == FailureKind::protocol_error ||
-                      failed.failure.kind == FailureKind::environment_lost;
+    const bool told =
+        failed.failure.kind == FailureKind::protocol_error || failed.failure.kind == FailureKind::environment_lost;
     EXPECT_TRUE(told) << describe(failed.failure);
     // Nothing it says counts any more, for anybody.
     const Running late = shell(environment, "true");
@@ -249,7 +255,8 @@ TEST_P(StreamKeeper, AGuestThatBreaksTheProtocolIsTheEnvironmentsLoss) {
 
 TEST_P(StreamKeeper, AStreamThatEndsIsTheEnvironmentsLoss) {
   const std::string started = frame_with(FrameType::confined, 1, guest::Confined{0, 1}) + frame(FrameType::started, 1);
-  for (const std::string& bytes : {started, started + frame(FrameType::exited, 1, std::string(32, '\0')).substr(0, 20)}) {
+  for (const std::string& bytes :
+       {started, started + frame(FrameType::exited, 1, std::string(32, '\0')).substr(0, 20)}) {
     play_until_run(bytes, "exit 0");
     const auto environment = open_stream();
     const Running run = shell(environment, "true");

@@ -55,8 +55,7 @@ class StreamProcess {
   // A command with this specification, which inherits; its number.
   std::uint32_t run(SpecWriter spec, bool terminal = false, TerminalSize size = {});
   void send(std::string_view bytes);
-  void send(FrameType type, std::uint32_t execution, std::string_view payload = {},
-            StreamId stream = StreamId::input) {
+  void send(FrameType type, std::uint32_t execution, std::string_view payload = {}, StreamId stream = StreamId::input) {
     send(frame(type, execution, payload, stream));
   }
 
