@@ -14,6 +14,7 @@
 
 #include "core/keeper/guest_channel.hpp"
 #include "guest/serve/frames.hpp"
+#include "tests/support/witness.hpp"
 #include "tests/unit/keeper/keeper_fixture.hpp"
 
 namespace exechost::keeper {
@@ -68,7 +69,7 @@ class StreamKeeper : public KeeperTest {
     start_keeper();
   }
   // Says that it is confined, waits for its first command and then sends these bytes. `then`: what it does next.
-  void play_until_run(const std::string& bytes, const std::string& then = "exec sleep 1000") {
+  void play_until_run(const std::string& bytes, const std::string& then = "exec cat > /dev/null") {
     SpawnRequest nothing;
     nothing.argv = {"serve"};
     nothing.confinement = stream_request().confinement;
@@ -145,9 +146,11 @@ TEST_P(StreamKeeper, ALeaseThatLapsesIsTheEnvironmentsLoss) {
   ASSERT_EQ(reply.status, ReplyStatus::ok) << describe(reply.failure);
   const auto environment = reply.body.at("environment").get<std::uint64_t>();
   // The guest is the parent of the parent of the shell; stopped, it says nothing any more.
-  const Running run =
-      shell(environment, "guest=$(cut -d' ' -f4 /proc/$PPID/stat); echo up; kill -STOP $guest; exec sleep 1000");
+  const test::Barrier barrier(base_ + "/barrier");
+  const Running run = shell(environment, "guest=$(cut -d' ' -f4 /proc/$PPID/stat); echo up; " + barrier.wait() +
+                                             "kill -STOP $guest; exec sleep 1000");
   ASSERT_EQ(test::read_line(run.out.get()), "up");
+  barrier.open();
   const ExecutionEvent failed = run.trace->wait(Kind::failed);
   EXPECT_EQ(failed.failure.kind, FailureKind::environment_lost) << describe(failed.failure);
   EXPECT_EQ(failed.was_started, Started::yes);
@@ -191,7 +194,7 @@ TEST_P(StreamKeeper, AGuestThatIsNoneIsAFailedOpen) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     SCOPED_TRACE(i);
     file("bytes", all[i]);
-    play("cat bytes; exec sleep 1000");
+    play("cat bytes; exec cat > /dev/null");
     const Reply reply = call(stream_request());
     EXPECT_EQ(reply.status, ReplyStatus::failed);
     EXPECT_EQ(reply.failure.kind, FailureKind::protocol_error) << describe(reply.failure);
