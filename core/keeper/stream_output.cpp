@@ -31,6 +31,11 @@ bool StreamOutput::data(const char* bytes, std::uint32_t size) {
     return true;
   }
   window_.consumed(static_cast<std::uint32_t>(done));
+  // A reader that is always a little behind must not make it grow.
+  if (sent_ >= guest::kFirstWindow) {
+    pending_.erase(0, sent_);
+    sent_ = 0;
+  }
   pending_.append(bytes + done, size - done);
   return true;
 }

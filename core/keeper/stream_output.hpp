@@ -28,6 +28,7 @@ class StreamOutput {
 
   int fd() const { return fd_.get(); }  // -1: closed
   bool waiting() const { return !pending_.empty(); }
+  std::size_t kept() const { return pending_.size(); }  // bytes of memory; the window bounds them
   // The guest has said its last word about it.
   bool is_closed() const { return closed_; }
   // And all of it was passed on, as far as anybody reads it.

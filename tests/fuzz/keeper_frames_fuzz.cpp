@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -86,6 +87,11 @@ class Guest {
 };
 
 }  // namespace
+
+// The guest has all signals blocked.
+extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
+  return std::signal(SIGPIPE, SIG_IGN) == SIG_ERR ? 1 : 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto reader = std::make_unique<FrameReader>(Sender::keeper);

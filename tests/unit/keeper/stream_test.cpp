@@ -8,11 +8,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/keeper/guest_channel.hpp"
+#include "core/keeper/stream_link.hpp"
+#include "core/keeper/stream_output.hpp"
 #include "guest/serve/frames.hpp"
 #include "tests/support/witness.hpp"
 #include "tests/unit/keeper/keeper_fixture.hpp"
@@ -91,6 +95,38 @@ class StreamKeeper : public KeeperTest {
 
 INSTANTIATE_TEST_SUITE_P(In, StreamKeeper, ::testing::Values(KeeperPlacement::child, KeeperPlacement::in_process),
                          placement_name);
+
+TEST(StreamOutput, AReaderThatIsAlwaysBehindMakesNothingGrow) {
+  test::Pipe pipe;
+  ASSERT_TRUE(set_nonblocking(pipe.write.get()));
+  ASSERT_TRUE(set_nonblocking(pipe.read.get()));
+  StreamOutput output(std::move(pipe.write));
+  const auto writer = std::make_unique<guest::FrameWriter>();
+  const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  guest::WindowGrowth growth;
+  const std::string bytes(8192, 'x');
+  std::string buffer(8192, '\0');
+  std::uint64_t sent = 0, taken = 0, allowed = guest::kFirstWindow;
+  // It fills up and then takes as much as comes, for ever.
+  for (int i = 0; i < 4000; ++i) {
+    if (allowed >= bytes.size()) {
+      ASSERT_TRUE(output.data(bytes.data(), static_cast<std::uint32_t>(bytes.size())));
+      allowed -= bytes.size();
+      sent += bytes.size();
+    }
+    if (i > 20 && output.waiting()) {
+      const ssize_t count = ::read(pipe.read.get(), buffer.data(), buffer.size());
+      taken += count > 0 ? static_cast<std::uint64_t>(count) : 0;
+      output.write();
+    }
+    output.say(*writer, 1, StreamId::output, growth);
+    if (!writer->empty()) allowed += guest::kFirstWindow / 4;  // less than it allows
+    ASSERT_EQ(writer->flush(nowhere.get()), guest::FrameWriter::Flushed::all);
+    ASSERT_LE(output.kept(), 2 * guest::kMaxWindow);
+  }
+  EXPECT_GT(taken, std::uint64_t{4} * guest::kMaxWindow);
+  EXPECT_GT(sent, taken);
+}
 
 TEST_P(StreamKeeper, ALifeCycle) {
   const auto environment = open_stream();
