@@ -35,10 +35,11 @@ Once output_through_pipe(const Place& place) {
     UniqueFd read, write;
     pipe_into(read, write);
     const Stopwatch watch;
-    // Its standard output is /dev/null, so it writes where the shell finds the pipe.
+    // What is spawned here has /dev/null as standard output, so the shell opens the pipe.
     UniqueFd inherited(::fcntl(write.get(), F_DUPFD, 3));
-    const pid_t pid = spawn({"/bin/sh", "-c", fmt::format("exec head -c {} /dev/zero >&{}", kBytes, inherited.get())},
-                            place.environment(), place.workspace());
+    const pid_t pid =
+        spawn({"/bin/sh", "-c", fmt::format("exec head -c {} /dev/zero > /proc/self/fd/{}", kBytes, inherited.get())},
+              place.environment(), place.workspace());
     write.reset();
     inherited.reset();
     std::vector<char> buffer(kChunk);
