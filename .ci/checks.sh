@@ -163,7 +163,7 @@ fuzz() {
   build=$(build_root)/fuzz
   cmake -S "$SOURCE_DIR" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     -DEXECHOST_BUILD_FUZZERS=ON -DEXECHOST_BUILD_CLI=OFF -DEXECHOST_SANITIZE=fuzzer-no-link,address,undefined >/dev/null || return 1
-  ninja -C "$build" fuzz_json fuzz_manifest fuzz_guest_spec fuzz_packet fuzz_stream || return 1
+  ninja -C "$build" fuzz_json fuzz_manifest fuzz_guest_spec fuzz_packet fuzz_stream fuzz_guest_frames fuzz_keeper_frames || return 1
   for target in "$build"/tests/fuzz/fuzz_*; do
     name=$(basename "$target")
     [[ -x $target && -d $SOURCE_DIR/tests/fuzz/corpus/${name#fuzz_} ]] || continue

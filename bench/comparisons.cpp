@@ -42,6 +42,30 @@ Comparison cold_bwrap(const Place& place, const std::string& peers) {
   return comparison;
 }
 
+Comparison warm(const Place& place, const std::string& /*peers*/) {
+  Comparison comparison;
+  comparison.title = "A command in an environment that is there";
+  comparison.what =
+      "`true` once more in the sandbox of the run before: with descriptors that are passed, and through frames";
+  comparison.subjects = {{"bwrap", host_run(place, "bwrap", KeeperPlacement::child)},
+                         {"bwrap, frames", host_run(place, "streamed", KeeperPlacement::child)}};
+  comparison.claims = {{"bwrap, frames", "bwrap", 1.5}};
+  return comparison;
+}
+
+Comparison output(const Place& place, const std::string& /*peers*/) {
+  constexpr int kRounds = 5;
+  Comparison comparison;
+  comparison.title = "1 GiB of standard output";
+  comparison.what = "`head -c 1G /dev/zero`, read to its end: by a pipe between two processes, and by host.run";
+  comparison.rounds = kRounds;
+  comparison.subjects = {{"pipe", output_through_pipe(place)},
+                         {"host.run, bwrap", output_of_run(place, "bwrap")},
+                         {"host.run, bwrap, frames", output_of_run(place, "streamed")}};
+  comparison.claims = {{"host.run, bwrap, frames", "pipe", 4}};
+  return comparison;
+}
+
 Comparison node(const Place& place, const std::string& /*peers*/) {
   Comparison comparison;
   comparison.title = "A trusted command, without isolation";
@@ -92,7 +116,8 @@ Comparison parallel(const Place& place, int count) {
 }  // namespace
 
 std::vector<NamedComparison> all_comparisons() {
-  std::vector<NamedComparison> all{{"cold", cold_bwrap}, {"node", node}, {"dispatch", dispatching}, {"kill", killing}};
+  std::vector<NamedComparison> all{{"cold", cold_bwrap}, {"node", node}, {"dispatch", dispatching},
+                                   {"kill", killing},    {"warm", warm}, {"output", output}};
   for (const int count : {1, 4, 16, 64}) {
     all.push_back({fmt::format("parallel-{}", count),
                    [count](const Place& place, const std::string& /*peers*/) { return parallel(place, count); }});

@@ -8,11 +8,12 @@
 #include "guest/exec/exec_mode.hpp"
 #include "guest/exec/supervisor.hpp"
 #include "guest/serve/serve_mode.hpp"
+#include "guest/serve/stream_mode.hpp"
 
 namespace {
 
 constexpr char kUsage[] =
-    "usage: exechost-guest exec|serve [--stdin-fd=N] [--stdout-fd=N] [--stderr-fd=N] [--cgroup=FOLDER]\n"
+    "usage: exechost-guest exec|serve [--stream] [--stdin-fd=N] [--stdout-fd=N] [--stderr-fd=N] [--cgroup=FOLDER]\n"
     "Started by ExecHost with a control socket as descriptor 3; not meant to be run by hand.\n";
 
 int usage() {
@@ -43,10 +44,15 @@ int main(int argc, char** argv) {
   if (!serve && std::strcmp(argv[1], "exec") != 0) return usage();
   exechost::guest::CommandStdio stdio;
   const char* cgroup = nullptr;
+  bool stream = false;
   constexpr char kCgroup[] = "--cgroup=/";
   for (int i = 2; i < argc; ++i) {
     if (std::strncmp(argv[i], kCgroup, sizeof kCgroup - 1) == 0) {
       cgroup = argv[i] + sizeof kCgroup - 2;  // with its first slash
+      continue;
+    }
+    if (serve && std::strcmp(argv[i], "--stream") == 0) {
+      stream = true;
       continue;
     }
     const bool known = parse_descriptor(argv[i], "--stdin-fd=", stdio.fds[0]) ||
@@ -55,7 +61,11 @@ int main(int argc, char** argv) {
     if (!known) return usage();
   }
   if (serve && cgroup != nullptr) return usage();
-  const int status =
-      serve ? exechost::guest::run_serve_mode(stdio) : exechost::guest::run_exec_mode(stdio, cgroup);
+  int status = exechost::guest::kExitUsage;
+  if (stream) {
+    status = exechost::guest::run_stream_mode(stdio);
+  } else {
+    status = serve ? exechost::guest::run_serve_mode(stdio) : exechost::guest::run_exec_mode(stdio, cgroup);
+  }
   return status == exechost::guest::kExitUsage ? usage() : status;
 }

@@ -28,6 +28,10 @@ Once kill_latency(const Place& place, const std::string& where);
 Once parallel_host_runs(const Place& place, int count);
 Once parallel_raw_bwraps(const Place& place, int count);
 
+// 1 GiB of standard output: by a pipe between two processes, and by a run in that backend.
+Once output_through_pipe(const Place& place);
+Once output_of_run(const Place& place, const std::string& backend);
+
 // Other products, when PEERS/node_modules/.bin has them.
 struct Peer {
   std::string name;

@@ -177,7 +177,8 @@ static Result<Opening> opening_for(const plan::Plan& plan, const keeper::PluginC
   opening.request.plugin = plugin;
   opening.request.document = plan::open_document(plan, identity);
   opening.request.deadline_ns = identity.deadline_ns;
-  opening.request.serve = plan.persistent && plan.guest != plan::GuestEntry::none;
+  opening.request.stream = plan.guest == plan::GuestEntry::stream;
+  opening.request.serve = opening.request.stream || (plan.persistent && plan.guest != plan::GuestEntry::none);
   if (opening.request.serve) opening.request.confinement = plan.confinement;
   opening.entry = {{"schema", 1},           {"id", identity.id},     {"backend", plugin.id},
                    {"name", identity.name}, {"kind", "environment"}, {"labels", identity.labels}};

@@ -27,7 +27,9 @@ keeper::OpenRequest open_request(const EnvironmentRequest& request, bool serve) 
   open.document = plan::open_document(*request.plan, identity);
   open.plugin = request.plugin;
   open.deadline_ns = request.deadline_ns;
-  open.serve = serve && request.plan->guest != plan::GuestEntry::none;
+  // Without descriptors there is no other way to reach a guest, even for one command.
+  open.stream = request.plan->guest == plan::GuestEntry::stream;
+  open.serve = open.stream || (serve && request.plan->guest != plan::GuestEntry::none);
   if (open.serve) open.confinement = request.plan->confinement;
   return open;
 }

@@ -87,7 +87,12 @@ void Run::signal(int number) {
 }
 
 Result<void> Run::resize(std::uint16_t rows, std::uint16_t columns) {
-  if (streams_) return streams_->resize(rows, columns);
+  if (streams_) {
+    auto resized = streams_->resize(rows, columns);
+    // There the command's terminal is another one; the keeper hears of the size by this.
+    if (resized && spec_.plan->guest == plan::GuestEntry::stream) signal(SIGWINCH);
+    return resized;
+  }
   // Not spawned yet: its terminal will be made with this size.
   spec_.streams.rows = rows;
   spec_.streams.columns = columns;

@@ -255,6 +255,8 @@ struct HostEncoder {
             {"plugin", encode_plugin(request.plugin)},
             {"document", request.document},
             {"serve", request.serve},
+            {"stream", request.stream},
+            {"lease_ms", request.lease_ms},
             {"confinement", request.serve ? encode_confinement(request.confinement) : json(nullptr)},
             {"session", request.session ? encode_session(*request.session) : json(nullptr)},
             {"deadline_ns", request.deadline_ns}};
@@ -331,6 +333,8 @@ OpenRequest decode_open(const json& body) {
   request.plugin = decode_plugin(body);
   request.document = member(body, "document");
   request.serve = flag_at(body, "serve");
+  request.stream = flag_at(body, "stream");
+  request.lease_ms = integer_at<std::uint32_t>(body, "lease_ms");
   if (request.serve) request.confinement = decode_confinement(member(body, "confinement"));
   if (const json& session = member(body, "session"); !session.is_null()) request.session = decode_session(session);
   request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");

@@ -6,9 +6,10 @@
 
 #include "core/base/clock.hpp"
 #include "core/cleanup/identity.hpp"
+#include "core/keeper/command_server.hpp"
 #include "core/keeper/failures.hpp"
-#include "core/keeper/guest_server.hpp"
 #include "core/keeper/serve_call.hpp"
+#include "core/keeper/stream_call.hpp"
 #include "core/keeper/wire.hpp"
 
 namespace exechost::keeper {
@@ -123,7 +124,9 @@ Opened open_environment(const OpenRequest& request, const std::shared_ptr<Backen
   }
   if (!request.serve) return {std::move(result), std::move(environment), nullptr};
   auto guest = std::make_shared<ServingGuest>();
-  CallResult serving = start_serving(*environment, request.confinement, limits, *guest);
+  CallResult serving = request.stream
+                           ? start_stream(*environment, request.confinement, request.lease_ms, limits, *guest)
+                           : start_serving(*environment, request.confinement, limits, *guest);
   if (serving.status == ReplyStatus::ok) return {std::move(result), std::move(environment), std::move(guest)};
   // What stopped it may have stopped for good: closing gets time of its own.
   plugin::CallLimits closing;

@@ -14,8 +14,8 @@
 
 namespace exechost::keeper {
 
+class CommandServer;
 class Execution;
-class GuestServer;
 struct ServingGuest;
 namespace shell {
 struct Line;
@@ -31,7 +31,7 @@ struct Environment {
   std::string init;  // path of the guest inside; empty: it can't be put in
   std::shared_ptr<cleanup::LedgerEntry> entry;
 
-  std::shared_ptr<GuestServer> server;  // of its commands; null: each is started by the plugin
+  std::shared_ptr<CommandServer> server;  // of its commands; null: each is started by the plugin
   std::set<Execution*> running;  // that use it, release included
   std::shared_ptr<shell::Line> shells;  // whose state goes on from run to run; null: there was none yet
   bool closing = false;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/keeper/command_server.hpp"
 #include "core/keeper/execution.hpp"
-#include "core/keeper/guest_server.hpp"
 
 namespace exechost::keeper {
 namespace {
@@ -52,7 +52,7 @@ void Environments::open(Operations::Id id, OpenRequest request, const Opened& op
       if (result->guest) {
         const std::shared_ptr<EventLoop> loop(core_, &core_->loop);
         environment->server =
-            std::make_shared<GuestServer>(loop, std::move(*result->guest), environment->backend->id());
+            make_command_server(loop, std::move(*result->guest), environment->backend->id());
         environment->server->start();
       }
       environment->number = core_->next_environment++;

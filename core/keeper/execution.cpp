@@ -8,9 +8,10 @@
 #include <csignal>
 
 #include "core/base/clock.hpp"
+#include "core/keeper/command_server.hpp"
 #include "core/keeper/failures.hpp"
-#include "core/keeper/guest_server.hpp"
 #include "core/keeper/plugin_process.hpp"
+#include "core/keeper/served_process.hpp"
 
 namespace exechost::keeper {
 namespace {
@@ -73,7 +74,7 @@ Started Execution::command_started() const {
 
 void Execution::start(std::vector<UniqueFd> stdio) {
   environment_->running.insert(this);
-  if (request_.shell && environment_->server) return wait_for_turn(std::move(stdio));
+  if (request_.shell && environment_->server && environment_->server->passes_descriptors()) return wait_for_turn(std::move(stdio));
   begin(std::move(stdio));
 }
 

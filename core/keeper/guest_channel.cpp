@@ -40,6 +40,8 @@ void add_confinement(const plan::Confinement& confinement, guest::SpecWriter& wr
   }
 }
 
+}  // namespace
+
 Result<UniqueFd> make_spec(const SpawnRequest& request, bool served, const shell::Program* program) {
   guest::SpecWriter writer;
   for (const auto& argument : program != nullptr ? program->argv : request.argv) writer.add_argument(argument);
@@ -71,6 +73,8 @@ Result<UniqueFd> make_spec(const SpawnRequest& request, bool served, const shell
   }
   return writer.seal();
 }
+
+namespace {
 
 std::string shown(const std::string& bytes) {
   std::string text = escape_for_terminal(to_valid_utf8(bytes.substr(0, kMaxShown)));

@@ -17,6 +17,10 @@ namespace shell {
 struct Program;
 }
 
+// The specification of a guest that serves, or of one command; `served`: of one that a serving guest supervises.
+// `program`: in place of the request's arguments and variables, with two descriptors more; or null.
+Result<UniqueFd> make_spec(const SpawnRequest& request, bool served, const shell::Program* program);
+
 class GuestChannel {
  public:
   // Makes the socket pair and puts the specification into it; `guest_end` is for the guest.

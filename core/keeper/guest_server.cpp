@@ -23,21 +23,6 @@ using guest::MessageType;
 
 constexpr auto kEnd = std::chrono::milliseconds(2000);  // from its last word to its end
 constexpr auto kRetry = std::chrono::milliseconds(2);
-constexpr int kEndMs = 2000;
-constexpr int kKillMs = 1000;
-
-bool has_ended(StartedProcess& process, int timeout_ms) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  for (;;) {
-    const ProcessNews news = process.news();
-    if (news.kind == ProcessNews::Kind::ended) return true;
-    if (news.kind == ProcessNews::Kind::failed) return !news.perhaps_left;
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
-    if (left <= 0) return false;
-    waits_for(process.event_fd(), static_cast<int>(left));
-  }
-}
 
 enum class Sent { sent, later, never };
 Sent try_to_send(int socket, const EncodedPacket& packet) {
@@ -76,17 +61,6 @@ ProcessNews lost_news(Failure failure) {
 }
 
 }  // namespace
-
-bool end_guest(ServingGuest& guest) {
-  guest.socket.reset();  // its end-of-file ends the guest
-  bool ended = has_ended(*guest.process, kEndMs);
-  if (!ended) {
-    guest.process->signal(SIGKILL);
-    ended = has_ended(*guest.process, kKillMs);
-  }
-  guest.process->release();
-  return ended;
-}
 
 GuestServer::GuestServer(std::shared_ptr<EventLoop> loop, ServingGuest guest, std::string backend)
     : loop_(std::move(loop)), guest_(std::move(guest)), backend_(std::move(backend)) {}

@@ -1,5 +1,5 @@
-// The keeper's side of a guest that serves the commands of one environment (docs/guest.md). It is untrusted
-// from the moment it has started the first of them.
+// The keeper's side of a guest that serves the commands of one environment and takes their descriptors by its control
+// socket (docs/guest.md). It is untrusted from the moment it has started the first of them.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/unique_fd.hpp"
+#include "core/keeper/command_server.hpp"
 #include "core/keeper/event_loop.hpp"
 #include "core/keeper/plugin_call.hpp"
 #include "core/keeper/served_process.hpp"
@@ -20,32 +21,17 @@
 
 namespace exechost::keeper {
 
-// The guest itself, confined and waiting for commands.
-struct ServingGuest {
-  UniqueFd socket;
-  std::shared_ptr<StartedProcess> process;
-};
-
-// Ends it and everything it started, and waits for the proof; false: there is none. Blocks for some seconds at
-// most. [worker]
-bool end_guest(ServingGuest& guest);
-
-// On the loop's thread.
-class GuestServer : public std::enable_shared_from_this<GuestServer> {
+class GuestServer final : public CommandServer, public std::enable_shared_from_this<GuestServer> {
  public:
   GuestServer(std::shared_ptr<EventLoop> loop, ServingGuest guest, std::string backend);
   GuestServer(const GuestServer&) = delete;
   GuestServer& operator=(const GuestServer&) = delete;
-  void start();
 
-  // Starts a command's supervisor with these descriptors: its control socket, its three streams and what the
-  // specification places beside them.
-  // environment_lost: the guest is gone.
-  Result<std::shared_ptr<ServedProcess>> run(UniqueFd control, std::vector<UniqueFd> stdio);
-  // Nothing of that command may stay.
-  void end(std::int32_t number);
-  // Not watched any more; every command that still runs is lost. For end_guest.
-  ServingGuest stop();
+  void start() override;
+  Result<std::shared_ptr<ServedProcess>> run(UniqueFd control, std::vector<UniqueFd> stdio) override;
+  void end(std::int32_t number) override;
+  ServingGuest stop() override;
+  bool passes_descriptors() const override { return true; }
 
  private:
   void readable();

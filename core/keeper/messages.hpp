@@ -58,6 +58,8 @@ struct OpenRequest {
   PluginChoice plugin;
   nlohmann::json document;  // plan::open_document
   bool serve = false;       // put a guest in that serves the commands, confined so
+  bool stream = false;      // and is reached over byte streams
+  std::uint32_t lease_ms = 30'000;  // there: the environment is lost when so long nothing is heard of it
   plan::Confinement confinement;
   std::optional<SessionChoice> session;  // not set: for this host alone
   std::int64_t deadline_ns = INT64_MAX;

@@ -1,8 +1,8 @@
 // Puts the guest that is to serve an environment's commands into it.
 #pragma once
 
+#include "core/keeper/command_server.hpp"
 #include "core/keeper/environment.hpp"
-#include "core/keeper/guest_server.hpp"
 #include "core/keeper/plugin_call.hpp"
 #include "core/plan/plan.hpp"
 

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <utility>
 
-#include "core/keeper/guest_server.hpp"
+#include "core/keeper/command_server.hpp"
 
 namespace exechost::keeper {
 namespace {

@@ -11,11 +11,12 @@
 
 namespace exechost::keeper {
 
-class GuestServer;
+class CommandServer;
 
 class ServedProcess final : public StartedProcess {
  public:
-  ServedProcess(std::shared_ptr<EventLoop> loop, std::weak_ptr<GuestServer> server, std::int32_t number, UniqueFd event)
+  ServedProcess(std::shared_ptr<EventLoop> loop, std::weak_ptr<CommandServer> server, std::int32_t number,
+                UniqueFd event)
       : loop_(std::move(loop)), server_(std::move(server)), number_(number), event_(std::move(event)) {}
 
   std::int32_t number() const { return number_; }
@@ -29,7 +30,7 @@ class ServedProcess final : public StartedProcess {
 
  private:
   const std::shared_ptr<EventLoop> loop_;
-  const std::weak_ptr<GuestServer> server_;
+  const std::weak_ptr<CommandServer> server_;
   const std::int32_t number_;
   const UniqueFd event_;  // an eventfd
   std::mutex mutex_;

@@ -24,14 +24,14 @@ void let_go_of_streams(const CommandStdio& stdio) {
 }
 
 // Reads the specification; `confined` is what holds for the command once this has succeeded.
-Outcome prepare(ProcessTree& tree, Spec& spec, Message& confined) {
+Outcome prepare(ProcessTree& tree, Spec& spec, bool served, Message& confined) {
   int spec_fd = -1;
   if (const Outcome outcome = receive_spec(spec_fd); !outcome.ok()) {
     ::close(spec_fd);
     return outcome;
   }
   if (const Outcome outcome = read_spec(spec_fd, spec); !outcome.ok()) return outcome;
-  if (const Outcome outcome = tree.prepare(); !outcome.ok()) return outcome;
+  if (const Outcome outcome = tree.prepare(served); !outcome.ok()) return outcome;
   if (!spec.unconfined && !spec.inherited) return confine(spec, confined);
   return success();
 }
@@ -40,7 +40,7 @@ int run(const CommandStdio& stdio, const char* cgroup, Message confined, bool se
   const int signal_fd = child_signals();
   ProcessTree tree(cgroup);
   Spec spec;
-  Outcome outcome = signal_fd < 0 ? failure(Step::descriptors, errno) : prepare(tree, spec, confined);
+  Outcome outcome = signal_fd < 0 ? failure(Step::descriptors, errno) : prepare(tree, spec, served, confined);
   // Only a guest that serves can have commands that inherit, and beside others everything of one has to be found.
   if (outcome.ok() && spec.inherited != served) outcome = failure(Step::read_spec, EPROTO);
   if (outcome.ok() && spec.place_count != stdio.further) outcome = failure(Step::read_spec, EPROTO);

@@ -16,8 +16,9 @@ class ProcessTree {
  public:
   // `cgroup`: path of the command's, or null.
   explicit ProcessTree(const char* cgroup) : cgroup_(cgroup) {}
-  // Call before confinement: opens what lists our children. As process 1 it needs nothing.
-  Outcome prepare();
+  // Call before confinement: opens what lists our children. As process 1 it needs nothing. `served`: of one command
+  // of a serving guest, which finds what this process can't.
+  Outcome prepare(bool served);
   bool is_init() const { return is_init_; }
   // What moved out of the command's group can be found.
   bool sees_children() const { return is_init_ || children_.is_open(); }
@@ -27,8 +28,8 @@ class ProcessTree {
   void remove_cgroup() const { cgroup_.remove(); }
   // SIGKILL to everything reachable now. `group`: the command's process group. The caller goes on reaping.
   void kill_all(pid_t group) const;
-  // Kills and reaps until nothing is left, or `timeout_ms` has passed: then false. The command's
-  // main process has been reaped before. SIGCHLD is blocked in the caller.
+  // Kills and reaps until nothing is left that is ours, or `timeout_ms` has passed. False: something may be left. The
+  // command's main process has been reaped before. SIGCHLD is blocked in the caller.
   bool kill_and_reap(int timeout_ms) const;
 
  private:
@@ -36,6 +37,7 @@ class ProcessTree {
 
   Cgroup cgroup_;
   bool is_init_ = false;
+  bool adopts_ = true;  // orphans come here
   ChildList children_;
 };
 

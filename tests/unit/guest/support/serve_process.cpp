@@ -23,7 +23,13 @@ namespace {
   ::setsid();  // a launcher has its own session, too
   enter(launch.place);
   const int first = launch.other_numbers ? 4 : 0;
+  const std::string program = launch.program.empty() ? launch.programs.guest() : launch.program;
   std::vector<char*> arguments{const_cast<char*>("exechost-guest"), const_cast<char*>(launch.mode)};
+  if (!launch.interpreter.empty()) {
+    arguments.front() = const_cast<char*>(program.c_str());
+    arguments.insert(arguments.begin(), const_cast<char*>(launch.interpreter.c_str()));
+  }
+  if (launch.stream) arguments.push_back(const_cast<char*>("--stream"));
   if (launch.other_numbers) {
     arguments.push_back(const_cast<char*>("--stdin-fd=4"));
     arguments.push_back(const_cast<char*>("--stdout-fd=5"));
@@ -31,10 +37,10 @@ namespace {
   }
   arguments.push_back(nullptr);
   for (int i = 0; i < 3; ++i) ::dup2(high[i], first + i);
-  ::dup2(high[3], kControlFd);
+  if (!launch.stream) ::dup2(high[3], kControlFd);
   for (const int fd : launch.leaked) ::fcntl(fd, F_SETFD, 0);
   char* no_environment[] = {nullptr};
-  ::execve(launch.programs.guest().c_str(), arguments.data(), no_environment);
+  ::execve(launch.interpreter.empty() ? program.c_str() : launch.interpreter.c_str(), arguments.data(), no_environment);
   ::_exit(121);
 }
 

@@ -22,6 +22,9 @@ struct Launch {
   const int (&stdio)[3];
   bool other_numbers = false;
   std::vector<int> leaked{};
+  bool stream = false;        // frames on its standard input and output, no control socket
+  std::string program{};      // another guest than this machine's
+  std::string interpreter{};  // that runs it
 };
 // A process that becomes the guest in that place, or waits for it and ends like it.
 pid_t launch_guest(const Launch& launch);
