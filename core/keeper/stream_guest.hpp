@@ -22,6 +22,7 @@ class StreamGuest final : public CommandServer, public std::enable_shared_from_t
   StreamGuest(const StreamGuest&) = delete;
   StreamGuest& operator=(const StreamGuest&) = delete;
 
+  bool passes_descriptors() const override { return false; }
   void start() override;
   Result<std::shared_ptr<ServedProcess>> run(UniqueFd control, std::vector<UniqueFd> stdio) override;
   void end(std::int32_t number) override;
