@@ -10,7 +10,7 @@ namespace exechost::guest {
 
 namespace {
 // More room than is needed, so that a surplus is seen and closed rather than cut off.
-constexpr int kMaxDescriptors = kRunDescriptors + 4;
+constexpr int kMaxDescriptors = kMostRunDescriptors + 4;
 
 // Keeps the first `capacity` descriptors that came with the packet and closes the others; returns how many came.
 int take_descriptors(msghdr& header, int* descriptors, int capacity) {
@@ -73,9 +73,9 @@ Outcome receive_spec(int& spec_fd) {
   return success();
 }
 
-Received receive_with(Message& message, int (&descriptors)[kRunDescriptors], int& count) {
+Received receive_with(Message& message, int (&descriptors)[kMostRunDescriptors], int& count) {
   for (int& fd : descriptors) fd = -1;
-  const Packet packet = receive_packet(message, descriptors, kRunDescriptors, MSG_DONTWAIT);
+  const Packet packet = receive_packet(message, descriptors, kMostRunDescriptors, MSG_DONTWAIT);
   count = packet.descriptor_count;
   if (packet.got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Received::nothing;
   if (is_message(packet) && !packet.descriptors_lost) return Received::message;

@@ -19,7 +19,7 @@ Received receive(Message& message);
 
 // The same for packets that may bring descriptors: the first `count` of the array are the caller's then
 // (close-on-exec); more than fit are closed and counted.
-Received receive_with(Message& message, int (&descriptors)[kRunDescriptors], int& count);
+Received receive_with(Message& message, int (&descriptors)[kMostRunDescriptors], int& count);
 
 // True once the other end is closed and everything it had sent was received.
 bool keeper_is_gone();

@@ -18,6 +18,8 @@ namespace exechost::guest {
 inline constexpr std::uint32_t kProtocolVersion = 1;
 inline constexpr int kControlFd = 3;
 inline constexpr int kRunDescriptors = 4;
+inline constexpr int kMostFurtherDescriptors = 2;  // that the specification places in the command
+inline constexpr int kMostRunDescriptors = kRunDescriptors + kMostFurtherDescriptors;
 
 enum class MessageType : std::uint32_t {
   spec = 1,      // version
@@ -27,7 +29,8 @@ enum class MessageType : std::uint32_t {
   started = 5,   // the command's exec succeeded
   failed = 6,    // step, error_number: the command was not started
   exited = 7,    // wait_status and usage of the main process; everything else is killed next
-  run = 8,       // number: of an execution; kRunDescriptors descriptors: its control socket and stdio
+  run = 8,       // number: of an execution; kRunDescriptors descriptors: its control socket and stdio; then those
+                 // that its specification places
   end = 9,       // number: nothing of that execution may stay
   over = 10,     // number; wait_status of who supervised it; error_number: 0, or it is not proven that nothing is left
                  // of it; step: not none when there was no one to supervise it, so that it was not started

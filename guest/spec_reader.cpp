@@ -48,6 +48,9 @@ class Records {
 // How much room everything takes once it is copied out.
 struct Sizes {
   std::size_t arguments = 0;
+  std::size_t fallback = 0;
+  std::size_t descriptors = 0;
+  std::uint32_t places = 0;  // a bit for each that is taken
   std::size_t environment = 0;
   std::size_t rules = 0;
   std::size_t limits = 0;
@@ -94,6 +97,15 @@ bool is_limit(const Record& record) {
   return record.length == 16 && u32_at(record, 0) < RLIM_NLIMITS && u32_at(record, 4) == 0;
 }
 
+bool take_place(const Record& record, Sizes& sizes) {
+  if (!is_u32(record, kHighestPlace) || u32_at(record, 0) < kLowestPlace) return false;
+  const std::uint32_t bit = 1U << u32_at(record, 0);
+  if ((sizes.places & bit) != 0 || sizes.descriptors == kMostFurtherDescriptors) return false;
+  sizes.places |= bit;
+  ++sizes.descriptors;
+  return true;
+}
+
 // Tags that may come once only.
 bool is_single(Tag tag) {
   return tag == Tag::working_directory || tag == Tag::tty || tag == Tag::seccomp_profile || tag == Tag::landlock ||
@@ -109,6 +121,12 @@ int check(const Record& record, Sizes& sizes) {
       ++sizes.arguments;
       sizes.text += record.length + 1;
       break;
+    case Tag::fallback_argument:
+      valid = !has_nul(record);
+      ++sizes.fallback;
+      sizes.text += record.length + 1;
+      break;
+    case Tag::descriptor: valid = take_place(record, sizes); break;
     case Tag::environment:
       valid = is_variable(record);
       ++sizes.environment;
@@ -189,12 +207,14 @@ class Block {
 // The second walk: everything was checked by the first.
 bool copy_out(const char* bytes, std::size_t size, const Sizes& sizes, Spec& spec) {
   Block block;
-  if (!block.map((sizes.arguments + sizes.environment + 2) * sizeof(char*) + sizes.rules * sizeof(LandlockRule) +
-                 sizes.limits * sizeof(ResourceLimit) + sizes.checks * sizeof(ViewCheck) + sizes.text)) {
+  if (!block.map((sizes.arguments + sizes.fallback + sizes.environment + 3) * sizeof(char*) +
+                 sizes.rules * sizeof(LandlockRule) + sizes.limits * sizeof(ResourceLimit) +
+                 sizes.checks * sizeof(ViewCheck) + sizes.text)) {
     return false;
   }
   // Null-terminated by themselves: a fresh mapping is zero.
   char** argument = spec.arguments = block.take<char*>(sizes.arguments + 1);
+  char** fallback = spec.fallback = block.take<char*>(sizes.fallback + 1);
   char** variable = spec.environment = block.take<char*>(sizes.environment + 1);
   auto* rule = block.take<LandlockRule>(sizes.rules);
   auto* limit = block.take<ResourceLimit>(sizes.limits);
@@ -211,6 +231,8 @@ bool copy_out(const char* bytes, std::size_t size, const Sizes& sizes, Spec& spe
   while (records.next(record)) {
     switch (record.tag) {
       case Tag::argument: *argument++ = block.copy(record); break;
+      case Tag::fallback_argument: *fallback++ = block.copy(record); break;
+      case Tag::descriptor: spec.places[spec.place_count++] = static_cast<int>(u32_at(record, 0)); break;
       case Tag::environment: *variable++ = block.copy(record); break;
       case Tag::working_directory: spec.working_directory = block.copy(record); break;
       case Tag::landlock_read:

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "guest/outcome.hpp"
+#include "guest/protocol.hpp"
 #include "guest/spec.hpp"
 
 namespace exechost::guest {
@@ -30,7 +31,10 @@ struct ViewCheck {
 // Every pointer is into one block that read_spec maps and never frees.
 struct Spec {
   char** arguments = nullptr;    // null-terminated, at least one
+  char** fallback = nullptr;     // null-terminated; empty: none
   char** environment = nullptr;  // null-terminated
+  int places[kMostFurtherDescriptors] = {};  // of descriptors beside the streams
+  int place_count = 0;
   const char* working_directory = "/";
   bool tty = false;
   bool seccomp = false;
@@ -48,7 +52,7 @@ struct Spec {
 
 // Closes `fd` whatever happens. EPERM: not a memfd sealed against every change; EFBIG: larger
 // than kMaxSpecBytes; EBADMSG: malformed (a truncated record, an unknown tag, a NUL byte or a
-// relative path inside a value, a value given twice, no argument, bytes after the end);
+// relative path inside a value, a value or a descriptor's place given twice, no argument, bytes after the end);
 // ENOTSUP: an unknown seccomp profile.
 Outcome read_spec(int fd, Spec& spec);
 

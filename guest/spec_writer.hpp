@@ -27,6 +27,11 @@ namespace exechost::guest {
 class SpecWriter {
  public:
   void add_argument(std::string_view argument) { text(Tag::argument, argument); }
+  // The words of another command, started where the first one's program is not there.
+  void add_fallback_argument(std::string_view argument) { text(Tag::fallback_argument, argument); }
+  // For a command of a `serve` guest: the next descriptor that comes with it gets this number, kLowestPlace to
+  // kHighestPlace.
+  void add_descriptor(std::uint32_t place) { number(Tag::descriptor, place); }
   // "NAME=value".
   void add_environment(std::string_view variable) { text(Tag::environment, variable); }
   // Absolute, inside the environment. Not set: "/".

@@ -18,6 +18,8 @@ namespace exechost::guest {
 
 namespace {
 
+constexpr int kAbovePlaces = static_cast<int>(kHighestPlace) + 1;
+
 // Puts the command's three descriptors at 0, 1 and 2, whatever their order is now.
 bool place_stdio(const CommandStdio& stdio) {
   int moved[3];
@@ -27,6 +29,19 @@ bool place_stdio(const CommandStdio& stdio) {
   }
   for (int i = 0; i < 3; ++i) {
     if (::dup2(moved[i], i) < 0) return false;
+  }
+  return true;
+}
+
+// After the rest was marked: what gets a place stays open. Nothing that is still needed has such a number.
+bool place_further(const Spec& spec) {
+  int moved[kMostFurtherDescriptors] = {};
+  for (int i = 0; i < spec.place_count; ++i) {
+    moved[i] = ::fcntl(kFirstFurtherFd + i, F_DUPFD_CLOEXEC, kAbovePlaces);
+    if (moved[i] < 0) return false;
+  }
+  for (int i = 0; i < spec.place_count; ++i) {
+    if (::dup2(moved[i], spec.places[i]) < 0) return false;
   }
   return true;
 }
@@ -102,7 +117,7 @@ Outcome become_command(const Spec& spec, const CommandStdio& stdio, const Proces
   if (::setsid() < 0) return failure(Step::session, errno);
   if (!place_stdio(stdio)) return failure(Step::descriptors, errno);
   if (spec.tty && ::ioctl(0, TIOCSCTTY, 0) != 0) return failure(Step::terminal, errno);
-  if (!mark_rest_close_on_exec()) return failure(Step::descriptors, errno);
+  if (!mark_rest_close_on_exec() || !place_further(spec)) return failure(Step::descriptors, errno);
   if (::chdir(spec.working_directory) != 0) return failure(Step::working_directory, errno);
   if (!spec.unconfined) ::umask(spec.umask);
   // Only here, not on the guest: limits on processor time, files or memory must not hit who supervises.
@@ -112,6 +127,9 @@ Outcome become_command(const Spec& spec, const CommandStdio& stdio, const Proces
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::environ = spec.environment;  // execvpe searches the PATH of this
   ::execvpe(spec.arguments[0], spec.arguments, spec.environment);
+  if (spec.fallback[0] != nullptr && (errno == ENOENT || errno == EACCES)) {
+    ::execvpe(spec.fallback[0], spec.fallback, spec.environment);
+  }
   const int error = errno;
   return failure(Step::exec, error == EACCES ? explain_eacces(spec) : error);
 }
@@ -130,8 +148,8 @@ Outcome start_command(const Spec& spec, const CommandStdio& stdio, const Process
     return failure(Step::fork, error);
   }
   if (pid == 0) {
-    // Above the numbers that place_stdio fills.
-    const int report_fd = ::fcntl(report[1], F_DUPFD_CLOEXEC, 3);
+    // Above the numbers that are filled.
+    const int report_fd = ::fcntl(report[1], F_DUPFD_CLOEXEC, spec.place_count != 0 ? kAbovePlaces : 3);
     const Outcome outcome = become_command(spec, stdio, tree, parent);
     // Less than PIPE_BUF into an empty pipe: whole or not at all. If not, the parent sees exit status 127.
     const ssize_t written = ::write(report_fd, &outcome, sizeof outcome);

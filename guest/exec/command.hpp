@@ -17,9 +17,9 @@ struct StartedCommand {
 };
 
 // Forks the command into a session and process group of its own (its pid names both), with default
-// signal dispositions, an empty signal mask, exactly descriptors 0, 1 and 2, and the specification's
-// limits. All signals must be blocked in the caller. Unless the guest is process 1 it is killed when
-// the guest dies.
+// signal dispositions, an empty signal mask, exactly descriptors 0, 1, 2 and those that the
+// specification places, and its limits. All signals must be blocked in the caller. Unless the guest is process 1 it is
+// killed when the guest dies.
 Outcome start_command(const Spec& spec, const CommandStdio& stdio, const ProcessTree& tree, StartedCommand& command);
 
 }  // namespace exechost::guest

@@ -18,8 +18,9 @@ namespace {
 
 // The guest must not keep the command's pipes open: who reads or writes the other ends has to
 // see when the command closes its own.
-void let_go_of_stdio(const CommandStdio& stdio) {
+void let_go_of_streams(const CommandStdio& stdio) {
   for (const int fd : stdio.fds) ::close(fd);
+  for (int i = 0; i < stdio.further; ++i) ::close(kFirstFurtherFd + i);
 }
 
 // Reads the specification; `confined` is what holds for the command once this has succeeded.
@@ -42,6 +43,7 @@ int run(const CommandStdio& stdio, const char* cgroup, Message confined, bool se
   Outcome outcome = signal_fd < 0 ? failure(Step::descriptors, errno) : prepare(tree, spec, confined);
   // Only a guest that serves can have commands that inherit, and beside others everything of one has to be found.
   if (outcome.ok() && spec.inherited != served) outcome = failure(Step::read_spec, EPROTO);
+  if (outcome.ok() && spec.place_count != stdio.further) outcome = failure(Step::read_spec, EPROTO);
   if (outcome.ok() && served && !tree.sees_children()) outcome = failure(Step::tree, ENOSYS);
   StartedCommand command;
   if (outcome.ok()) {
@@ -54,7 +56,7 @@ int run(const CommandStdio& stdio, const char* cgroup, Message confined, bool se
     send_failed(outcome);
     return kExitNotStarted;
   }
-  let_go_of_stdio(stdio);
+  let_go_of_streams(stdio);
   return supervise(command, tree, signal_fd);
 }
 
@@ -70,6 +72,10 @@ int run_exec_mode(const CommandStdio& stdio, const char* cgroup) {
   return run(stdio, cgroup, confined, false);
 }
 
-int run_served_command(const Message& confined) { return run({}, nullptr, confined, true); }
+int run_served_command(const Message& confined, int further) {
+  CommandStdio stdio;
+  stdio.further = further;
+  return run(stdio, nullptr, confined, true);
+}
 
 }  // namespace exechost::guest

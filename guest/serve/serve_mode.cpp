@@ -18,6 +18,7 @@
 #include "guest/exec/children.hpp"
 #include "guest/exec/exec_mode.hpp"
 #include "guest/exec/process_tree.hpp"
+#include "guest/exec/stdio.hpp"
 #include "guest/exec/supervisor.hpp"
 #include "guest/own_process.hpp"
 #include "guest/serve/executions.hpp"
@@ -38,12 +39,12 @@ long now_ms() {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// In the process that is to supervise one command: its socket and streams under the usual numbers, and nothing else
-// of what the serving guest has open.
-bool take_over(const int (&descriptors)[kRunDescriptors]) {
+// In the process that is to supervise one command: its socket and streams under the usual numbers, further ones from
+// kFirstFurtherFd on, and nothing else of what the serving guest has open.
+bool take_over(const int (&descriptors)[kMostRunDescriptors], int count) {
   constexpr int kAbove = 16;  // above every number that is filled below
-  int moved[kRunDescriptors];
-  for (int i = 0; i < kRunDescriptors; ++i) {
+  int moved[kMostRunDescriptors];
+  for (int i = 0; i < count; ++i) {
     moved[i] = ::fcntl(descriptors[i], F_DUPFD_CLOEXEC, kAbove);
     if (moved[i] < 0) return false;
   }
@@ -51,10 +52,15 @@ bool take_over(const int (&descriptors)[kRunDescriptors]) {
   for (int i = 1; i < kRunDescriptors; ++i) {
     if (::dup2(moved[i], i - 1) < 0) return false;
   }
-  if (::syscall(SYS_close_range, static_cast<unsigned>(kControlFd) + 1, ~0U, 0U) == 0) return true;
+  const int further = count - kRunDescriptors;
+  for (int i = 0; i < further; ++i) {
+    if (::dup3(moved[kRunDescriptors + i], kFirstFurtherFd + i, O_CLOEXEC) < 0) return false;
+  }
+  const int rest = kFirstFurtherFd + further;
+  if (::syscall(SYS_close_range, static_cast<unsigned>(rest), ~0U, 0U) == 0) return true;
   if (errno != ENOSYS) return false;
   constexpr int kHighest = 65536;  // a kernel before 5.9
-  for (int fd = kControlFd + 1; fd < kHighest; ++fd) ::close(fd);
+  for (int fd = rest; fd < kHighest; ++fd) ::close(fd);
   return true;
 }
 
@@ -92,11 +98,11 @@ class Server {
   void read_control() {
     for (;;) {
       Message message;
-      int descriptors[kRunDescriptors];
+      int descriptors[kMostRunDescriptors];
       int count = 0;
       const Received received = receive_with(message, descriptors, count);
       if (received == Received::nothing) return;
-      const bool runs = message.type == MessageType::run && count == kRunDescriptors;
+      const bool runs = message.type == MessageType::run && count >= kRunDescriptors && count <= kMostRunDescriptors;
       const bool ends = message.type == MessageType::end && count == 0;
       // Who breaks the protocol gets no more say.
       if (received == Received::closed || (!runs && !ends)) {
@@ -105,13 +111,13 @@ class Server {
       }
       if (ends) end(message.number);
       if (runs) {
-        start(message.number, descriptors);
-        for (const int fd : descriptors) ::close(fd);
+        start(message.number, descriptors, count);
+        for (int i = 0; i < count; ++i) ::close(descriptors[i]);
       }
     }
   }
 
-  void start(std::int32_t number, const int (&descriptors)[kRunDescriptors]) {
+  void start(std::int32_t number, const int (&descriptors)[kMostRunDescriptors], int count) {
     ServedExecution* const execution = executions_.add(number);
     if (execution == nullptr) return refuse(number, EAGAIN);
     const pid_t pid = ::fork();
@@ -120,7 +126,10 @@ class Server {
       Executions::remove(*execution);
       return refuse(number, error);
     }
-    if (pid == 0) ::_exit(take_over(descriptors) ? run_served_command(confined_) : kExitNotStarted);
+    if (pid == 0) {
+      const bool taken = take_over(descriptors, count);
+      ::_exit(taken ? run_served_command(confined_, count - kRunDescriptors) : kExitNotStarted);
+    }
     execution->supervisor = pid;
   }
 

@@ -6,6 +6,9 @@
 #include <csignal>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/unit/guest/support/guest_process.hpp"
 
@@ -84,6 +87,79 @@ TEST_P(Serve, ACommandGetsNothingOfAnother) {
   ASSERT_TRUE(waiting.finish());
 }
 
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    read.reset(ends[0]);
+    write.reset(ends[1]);
+  }
+  UniqueFd read, write;
+};
+
+TEST_P(Serve, FurtherDescriptorsGetTheirPlaces) {
+  ServeProcess server(programs_, shell(""), GetParam());
+  for (const auto& [first, second] : std::vector<std::pair<int, int>>{{8, 9}, {4, 3}, {5, 4}, {3, 15}}) {
+    Pipe in;
+    Pipe out;
+    GuestOptions options = served_by(server);
+    options.further = {in.read.get(), out.write.get()};
+    const std::string from = std::to_string(first);
+    const std::string to = std::to_string(second);  // a plain sh knows one digit only
+    SpecWriter spec = shell("cat <&" + from + "; bash -c 'echo there >&" + to + "'; ls /proc/self/fd | wc -l");
+    spec.add_descriptor(static_cast<std::uint32_t>(first));
+    spec.add_descriptor(static_cast<std::uint32_t>(second));
+    GuestProcess command(programs_, spec, std::move(options));
+    in.read.reset();
+    out.write.reset();
+    ASSERT_EQ(::write(in.write.get(), "here\n", 5), 5);
+    in.write.reset();
+    ASSERT_TRUE(command.finish());
+    EXPECT_EQ(command.out(), "here\n6\n") << first;  // with the folder that ls reads
+    char text[16] = {};
+    EXPECT_EQ(::read(out.read.get(), text, sizeof text), 6);
+    EXPECT_STREQ(text, "there\n");
+    EXPECT_EQ(::read(out.read.get(), text, sizeof text), 0) << "somebody else holds it";
+  }
+}
+
+TEST_P(Serve, DescriptorsAndPlacesHaveToBeAsMany) {
+  ServeProcess server(programs_, shell(""), GetParam());
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int descriptors = 0; descriptors <= 2; ++descriptors) {
+    for (std::uint32_t places = 0; places <= 2; ++places) {
+      if (static_cast<int>(places) == descriptors) continue;
+      SpecWriter spec = shell("echo not reached");
+      for (std::uint32_t i = 0; i < places; ++i) spec.add_descriptor(8 + i);
+      GuestOptions options = served_by(server);
+      options.further.assign(static_cast<std::size_t>(descriptors), null.get());
+      GuestProcess command(programs_, spec, std::move(options));
+      ASSERT_TRUE(command.finish());
+      ASSERT_NE(command.find(MessageType::failed), nullptr);
+      EXPECT_EQ(command.find(MessageType::failed)->step, Step::read_spec);
+      EXPECT_EQ(command.out(), "");
+    }
+  }
+}
+
+TEST_P(Serve, AnotherCommandWhereTheFirstIsNotThere) {
+  ServeProcess server(programs_, shell(""), GetParam());
+  const auto run = [&](const std::vector<std::string>& first, const std::vector<std::string>& second) {
+    SpecWriter spec = spec_of(first);
+    for (const std::string& argument : second) spec.add_fallback_argument(argument);
+    auto command = std::make_unique<GuestProcess>(programs_, spec, served_by(server));
+    EXPECT_TRUE(command->finish());
+    return command;
+  };
+  EXPECT_EQ(run({"/no/such", "x"}, {"echo", "second"})->out(), "second\n");
+  EXPECT_EQ(run({"/etc/passwd"}, {"echo", "second"})->out(), "second\n");  // not executable
+  EXPECT_EQ(run({"echo", "first"}, {"echo", "second"})->out(), "first\n");
+  const auto neither = run({"/no/such"}, {"/no/other"});
+  ASSERT_NE(neither->find(MessageType::failed), nullptr);
+  EXPECT_EQ(neither->find(MessageType::failed)->step, Step::exec);
+  EXPECT_EQ(neither->find(MessageType::failed)->error_number, ENOENT);
+}
+
 TEST_P(Serve, EndingOneLeavesTheOthers) {
   ServeProcess server(programs_, shell(""), GetParam());
   GuestOptions options = served_by(server);
@@ -152,8 +228,12 @@ TEST_P(Serve, WhoBreaksTheProtocolEndsEverything) {
       [](ServeProcess& server) { server.send(std::string(5000, 'x').data(), 5000); },
       [&](ServeProcess& server) { server.send(&wrong_type, sizeof wrong_type); },
       [](ServeProcess& server) { server.run_as(7, {}); },
-      [](ServeProcess& server) { server.run_as(7, {0, 1, 2}); },
-      [](ServeProcess& server) { server.run_as(7, {0, 1, 2, 0, 1}); },
+      [](ServeProcess& server) {
+        server.run_as(7, {0, 1, 2});
+      },
+      [](ServeProcess& server) {
+        server.run_as(7, {0, 1, 2, 0, 1, 2, 0});
+      },
   };
   for (const Send& send : all) {
     ServeProcess server(programs_, shell(""), GetParam());

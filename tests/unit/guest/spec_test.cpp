@@ -122,6 +122,14 @@ TEST_F(Spec, MalformedOnesAreRefused) {
       {"a tty of 2", kCommand + record(Tag::tty, number(2)) + kEnd},
       {"landlock of 2", kCommand + record(Tag::landlock, number(2)) + kEnd},
       {"a umask of 01000", kCommand + record(Tag::umask, number(01000)) + kEnd},
+      {"a place below 3", kCommand + record(Tag::descriptor, number(2)) + kEnd},
+      {"a place above 15", kCommand + record(Tag::descriptor, number(16)) + kEnd},
+      {"a short place", kCommand + record(Tag::descriptor, "\1") + kEnd},
+      {"a place twice", kCommand + record(Tag::descriptor, number(8)) + record(Tag::descriptor, number(8)) + kEnd},
+      {"three places", kCommand + record(Tag::descriptor, number(8)) + record(Tag::descriptor, number(9)) +
+                           record(Tag::descriptor, number(10)) + kEnd},
+      {"a NUL in another command", kCommand + record(Tag::fallback_argument, nul) + kEnd},
+      {"nothing but another command", record(Tag::fallback_argument, "x") + kEnd},
       {"a short limit", kCommand + record(Tag::rlimit, number(0)) + kEnd},
       {"an unknown limit", kCommand + record(Tag::rlimit, number(RLIM_NLIMITS) + std::string(12, '\0')) + kEnd},
       {"a limit with a second word",
@@ -141,6 +149,10 @@ TEST_F(Spec, EveryTruncationIsRefused) {
     EXPECT_EQ(answer(memfd_of(whole.substr(0, size))), EBADMSG) << size;
   }
   EXPECT_EQ(answer(memfd_of(whole)), 0);
+}
+
+TEST_F(Spec, PlacesAreForServedCommandsOnly) {
+  EXPECT_EQ(answer(memfd_of(kCommand + record(Tag::descriptor, number(8)) + kEnd)), EPROTO);
 }
 
 TEST_F(Spec, WhatCanStillChangeIsRefused) {

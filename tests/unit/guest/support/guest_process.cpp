@@ -88,7 +88,7 @@ GuestProcess::GuestProcess(const StagedPrograms& programs, const SpecWriter& spe
   SpecWriter own = spec;
   if (server_ != nullptr) {
     own.set_inherited(true);
-    number_ = server_->run(guest_control.get(), stdio);
+    number_ = server_->run(guest_control.get(), stdio, options.further);
   } else {
     launcher_ = launch_guest({programs, options.place, "exec", guest_control.get(), stdio, options.other_numbers,
                               options.leaked});

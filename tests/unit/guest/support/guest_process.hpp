@@ -25,6 +25,7 @@ struct GuestOptions {
   bool tty = false;                 // standard input, output and error are one terminal
   bool other_numbers = false;       // hand stdio over as descriptors 4, 5 and 6
   std::vector<int> leaked;          // descriptors the launcher forgot to close
+  std::vector<int> further;         // descriptors beside the streams, of a served command
   ServeProcess* server = nullptr;   // one of this guest's commands, else it has a guest of its own
   bool send_spec = true;            // else the test sends its own first packet
   std::optional<UniqueFd> spec_fd;  // sent in place of the writer's

@@ -34,8 +34,12 @@ class ServeProcess {
   ServeProcess(const ServeProcess&) = delete;
   ServeProcess& operator=(const ServeProcess&) = delete;
 
-  // A command with this control socket and these streams; its number.
-  int run(int control, const int (&stdio)[3]) { return run_as(next_++, {control, stdio[0], stdio[1], stdio[2]}); }
+  // A command with this control socket, these streams and these further descriptors; its number.
+  int run(int control, const int (&stdio)[3], const std::vector<int>& further) {
+    std::vector<int> all{control, stdio[0], stdio[1], stdio[2]};
+    all.insert(all.end(), further.begin(), further.end());
+    return run_as(next_++, all);
+  }
   // Any packet that looks like one that starts a command.
   int run_as(int number, const std::vector<int>& descriptors);
   void end(int number);
