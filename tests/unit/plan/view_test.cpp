@@ -580,6 +580,7 @@ TEST(ConfinementRules, FollowTheView) {
 TEST(ConfinementRules, WhatIsShownMustBeThereAndWhatIsNotMustNot) {
   View view;
   view.entries = {{"/", Access::ro, "", 0, ""},
+                  {"/usr", Access::ro, "", 0, ""},
                   {"/home", Access::hidden, "", 0, ""},
                   {"/home/u/ws", Access::rw, "/mnt/ws", 0, ""},
                   {"/home/u/ws/x", Access::masked, "", 0, ""},
@@ -591,16 +592,17 @@ TEST(ConfinementRules, WhatIsShownMustBeThereAndWhatIsNotMustNot) {
     facts.paths[path].device = 1;
     facts.paths[path].inode = inode;
   };
-  know("/", FileKind::folder, 2);
+  know("/", FileKind::folder, 1);  // can't be exchanged
+  know("/usr", FileKind::folder, 2);
   know("/home", FileKind::folder, 3);
   know("/mnt/ws", FileKind::folder, 4);
   know("/home/u/ws/x", FileKind::regular, 5);
   know("/run", FileKind::folder, 6);
   EXPECT_THAT(
       make_confinement(view, {}, facts).view_checks,
-      ElementsAre(ViewCheck{"/", 1, 2, true}, ViewCheck{"/home", 1, 3, false}, ViewCheck{"/home/u/ws", 1, 4, true},
+      ElementsAre(ViewCheck{"/usr", 1, 2, true}, ViewCheck{"/home", 1, 3, false}, ViewCheck{"/home/u/ws", 1, 4, true},
                   ViewCheck{"/home/u/ws/x", 1, 5, false}, ViewCheck{"/run", 1, 6, false}));
-  EXPECT_THAT(make_confinement(view, {}, facts, false).view_checks, ElementsAre(ViewCheck{"/", 1, 2, true}))
+  EXPECT_THAT(make_confinement(view, {}, facts, false).view_checks, ElementsAre(ViewCheck{"/usr", 1, 2, true}))
       << "without the view everything is where it is on this machine";
 }
 
