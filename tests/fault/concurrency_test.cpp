@@ -40,7 +40,7 @@ TEST_P(Concurrency, ResultsAreRightAndThreadsStayFew) {
     // Each waits, when it is up, for a line of input: all of them are there at the same time.
     const auto start = [&](int number) {
       const std::string n = std::to_string(number);
-      Request request = shell_request("echo up " + n + "; read go; echo $go " + n + " >&2; exit " + n);
+      Request request = sh_request("echo up " + n + "; read go; echo $go " + n + " >&2; exit " + n);
       request.standard_input.kind = StdinSource::Kind::stream;
       request.on_output = [&up](StdStream stream, std::string_view) {
         if (stream == StdStream::out) up.add();

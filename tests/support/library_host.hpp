@@ -32,4 +32,11 @@ inline Request shell_request(std::string script) {
   return request;
 }
 
+// A script that is a command like any other: nothing of it is a session's state, and many run at once.
+inline Request sh_request(std::string script) {
+  Request request;
+  request.argv = {"/bin/sh", "-c", std::move(script)};
+  return request;
+}
+
 }  // namespace exechost::test

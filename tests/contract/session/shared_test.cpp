@@ -44,25 +44,25 @@ std::vector<pid_t> serving_guests() {
 
 TEST_P(Shared, WhatOneRunLeavesIsThereForTheNext) {
   const auto host = make_host();
-  const ExecResult first = host->run(shell_request("echo kept > /tmp/mark; echo $$"));
-  const ExecResult second = host->run(shell_request("cat /tmp/mark"));
+  const ExecResult first = host->run(sh_request("echo kept > /tmp/mark; echo $$"));
+  const ExecResult second = host->run(sh_request("cat /tmp/mark"));
   EXPECT_EQ(second.out.data, "kept\n") << second.to_json();
   EXPECT_EQ(first.environment_id, second.environment_id);
   EXPECT_FALSE(second.environment_recreated);
   // It is theirs alone.
-  EXPECT_EQ(make_host()->run(shell_request("cat /tmp/mark")).exit_code, 1);
+  EXPECT_EQ(make_host()->run(sh_request("cat /tmp/mark")).exit_code, 1);
 }
 
 TEST_P(Shared, EachCommandIsAsConfinedAsTheFirst) {
   const auto host = make_host();
   const std::string script =
       "grep -E '^(NoNewPrivs|Seccomp|CapEff|CapBnd|SigBlk|SigIgn):' /proc/self/status; ls /proc/self/fd; umask; "
-      "ls -d /proc/[0-9]* | wc -l; touch /usr/mark; cat /proc/net/dev | wc -l";
-  const ExecResult first = host->run(shell_request(script));
+      "set -- /proc/[0-9]*; echo $#; touch /usr/mark; cat /proc/net/dev | wc -l";
+  const ExecResult first = host->run(sh_request(script));
   EXPECT_THAT(first.out.data, HasSubstr("Seccomp:\t2\n"));
   EXPECT_THAT(first.err.data, HasSubstr("Read-only file system"));
   for (int i = 0; i < 5; ++i) {
-    const ExecResult next = host->run(shell_request(script));
+    const ExecResult next = host->run(sh_request(script));
     EXPECT_EQ(next.out.data, first.out.data);
     EXPECT_EQ(next.err.data, first.err.data);
     EXPECT_EQ(next.isolation, first.isolation);
@@ -75,7 +75,7 @@ TEST_P(Shared, ManyAtOnceInOneEnvironment) {
   std::vector<std::future<ExecResult>> running;
   for (int i = 0; i < kCommands; ++i) {
     running.push_back(std::async(std::launch::async, [&host, i] {
-      Request request = shell_request("cat; echo out " + std::to_string(i) + "; exit " + std::to_string(i));
+      Request request = sh_request("cat; echo out " + std::to_string(i) + "; exit " + std::to_string(i));
       request.standard_input.kind = StdinSource::Kind::bytes;
       request.standard_input.bytes = "in " + std::to_string(i) + "\n";
       return host->run(request);
@@ -94,10 +94,10 @@ TEST_P(Shared, ManyAtOnceInOneEnvironment) {
 TEST_P(Shared, ATimeoutEndsOneTreeAndLeavesTheEnvironment) {
   const auto host = make_host();
   const Barrier barrier(scene_->workspace() + "/barrier");
-  auto neighbour = host->start(shell_request("echo up; " + barrier.wait() + "exit 9"));
+  auto neighbour = host->start(sh_request("echo up; " + barrier.wait() + "exit 9"));
   ASSERT_TRUE(neighbour);
   const Witness witness(scene_->workspace() + "/witness");
-  Request slow = shell_request(witness.hold() + "(setsid sleep 100 &); trap '' TERM; sleep 100");
+  Request slow = sh_request(witness.hold() + "(setsid sleep 100 &); trap '' TERM; sleep 100");
   slow.timeout = 700ms;
   slow.settings_json = R"({"resources": {"kill_grace": "100ms"}})";
   const ExecResult timed_out = host->run(slow);
@@ -108,17 +108,16 @@ TEST_P(Shared, ATimeoutEndsOneTreeAndLeavesTheEnvironment) {
   const ExecResult& other = neighbour->wait();
   EXPECT_EQ(other.exit_code, 9) << other.to_json();
   EXPECT_EQ(other.environment_id, timed_out.environment_id);
-  EXPECT_EQ(host->run(shell_request("echo on")).environment_id, timed_out.environment_id);
+  EXPECT_EQ(host->run(sh_request("echo on")).environment_id, timed_out.environment_id);
 }
 
 // Same user inside: a command can kill who supervises it. It gains nothing, and its neighbours lose nothing.
 TEST_P(Shared, ACommandThatKillsItsSupervisorIsGone) {
   const auto host = make_host();
-  auto neighbour = host->start(shell_request("echo up; sleep 2; exit 9"));
+  auto neighbour = host->start(sh_request("echo up; sleep 2; exit 9"));
   ASSERT_TRUE(neighbour);
   const Witness witness(scene_->workspace() + "/witness");
-  const ExecResult killer =
-      host->run(shell_request(witness.hold() + "(setsid sleep 100 &); kill -9 $PPID; sleep 10"));
+  const ExecResult killer = host->run(sh_request(witness.hold() + "(setsid sleep 100 &); kill -9 $PPID; sleep 10"));
   EXPECT_EQ(killer.status, Status::failed) << killer.to_json();
   ASSERT_TRUE(killer.failure);
   EXPECT_EQ(killer.failure->kind, FailureKind::environment_lost);
@@ -129,21 +128,21 @@ TEST_P(Shared, ACommandThatKillsItsSupervisorIsGone) {
 
 TEST_P(Shared, AnotherPlaceIsAnotherEnvironment) {
   const auto host = make_host();
-  const ExecResult usual = host->run(shell_request("echo > /tmp/mark"));
-  Request other = shell_request("ls /tmp");
+  const ExecResult usual = host->run(sh_request("echo > /tmp/mark"));
+  Request other = sh_request("ls /tmp");
   other.settings_json = R"({"filesystem": {"allow_write": [")" + scene_->outside() + R"("]}})";
   const ExecResult there = host->run(other);
   EXPECT_EQ(there.status, Status::exited) << there.to_json();
   EXPECT_EQ(there.out.data, "");
   EXPECT_NE(there.environment_id, usual.environment_id);
-  EXPECT_EQ(host->run(shell_request("ls /tmp")).out.data, "mark\n");
+  EXPECT_EQ(host->run(sh_request("ls /tmp")).out.data, "mark\n");
 }
 
 TEST_P(Shared, WithoutPersistenceEachRunHasItsOwn) {
   const auto host = make_host();
   std::set<std::string> environments;
   for (int i = 0; i < 3; ++i) {
-    Request request = shell_request("ls /tmp; echo > /tmp/mark");
+    Request request = sh_request("ls /tmp; echo > /tmp/mark");
     request.settings_json = R"({"session": {"persistent": false}})";
     const ExecResult result = host->run(request);
     EXPECT_EQ(result.out.data, "");
@@ -155,13 +154,13 @@ TEST_P(Shared, WithoutPersistenceEachRunHasItsOwn) {
 
 TEST_P(Shared, AnIdleEnvironmentIsRemoved) {
   const auto host = make_host();
-  Request request = shell_request("echo > /tmp/mark");
+  Request request = sh_request("echo > /tmp/mark");
   request.settings_json = R"({"session": {"idle_timeout": "300ms"}})";
   const ExecResult first = host->run(request);
   ASSERT_EQ(first.exit_code, 0) << first.to_json();
   for (const pid_t guest : serving_guests()) EXPECT_TRUE(wait_until_ended(guest, 20s));
   EXPECT_THAT(serving_guests(), IsEmpty());
-  request.shell = "ls /tmp; sleep 1";  // longer than it may be idle
+  request.argv = sh_request("ls /tmp; sleep 1").argv;  // longer than it may be idle
   const ExecResult second = host->run(request);
   EXPECT_EQ(second.out.data, "");
   EXPECT_EQ(second.exit_code, 0);
@@ -171,28 +170,28 @@ TEST_P(Shared, AnIdleEnvironmentIsRemoved) {
 
 TEST_P(Shared, OneThatVanishedBetweenRunsIsMadeAgainOnce) {
   const auto host = make_host();
-  const ExecResult first = host->run(shell_request("echo > /tmp/mark"));
+  const ExecResult first = host->run(sh_request("echo > /tmp/mark"));
   const auto guests = serving_guests();
   ASSERT_EQ(guests.size(), 1u);
   ASSERT_EQ(::kill(guests.front(), SIGKILL), 0);
   ASSERT_TRUE(wait_until_ended(guests.front(), 20s));
-  const ExecResult second = host->run(shell_request("ls /tmp; echo ran"));
+  const ExecResult second = host->run(sh_request("ls /tmp; echo ran"));
   EXPECT_EQ(second.out.data, "ran\n") << second.to_json();
   EXPECT_TRUE(second.environment_recreated);
   EXPECT_NE(second.environment_id, first.environment_id);
-  const ExecResult third = host->run(shell_request("echo on"));
+  const ExecResult third = host->run(sh_request("echo on"));
   EXPECT_FALSE(third.environment_recreated);
   EXPECT_EQ(third.environment_id, second.environment_id);
 }
 
 TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
   const auto host = make_host();
-  ASSERT_EQ(host->run(shell_request("true")).exit_code, 0);
+  ASSERT_EQ(host->run(sh_request("true")).exit_code, 0);
   const Witness witness(scene_->workspace() + "/witness");
   std::vector<Execution> running;
   for (int i = 0; i < 3; ++i) {
     auto started =
-        host->start(shell_request("echo ran >> " + scene_->workspace() + "/ran; " + witness.hold() + "sleep 100"));
+        host->start(sh_request("echo ran >> " + scene_->workspace() + "/ran; " + witness.hold() + "sleep 100"));
     ASSERT_TRUE(started);
     running.push_back(std::move(*started));
   }
@@ -212,12 +211,12 @@ TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
   }
   EXPECT_TRUE(witness.let_go());
   EXPECT_EQ(lines(), 3);
-  EXPECT_EQ(host->run(shell_request("echo on")).out.data, "on\n");
+  EXPECT_EQ(host->run(sh_request("echo on")).out.data, "on\n");
 }
 
 TEST_P(Shared, TheEndOfTheHostIsTheEndOfTheEnvironment) {
   auto host = make_host();
-  ASSERT_EQ(host->run(shell_request("true")).exit_code, 0);
+  ASSERT_EQ(host->run(sh_request("true")).exit_code, 0);
   ASSERT_EQ(serving_guests().size(), 1u);
   host.reset();
   EXPECT_THAT(serving_guests(), IsEmpty());

@@ -239,7 +239,8 @@ TEST_P(HostTest, ManyAtOnceWithoutMoreThreads) {
   const pid_t self = ::getpid();
   std::vector<Execution> executions;
   const auto start = [&](int number) {
-    Request request = shell("read line; echo \"$line\"; exit " + std::to_string(number));
+    Request request;
+    request.argv = {"/bin/sh", "-c", "read line; echo \"$line\"; exit " + std::to_string(number)};
     request.standard_input.kind = StdinSource::Kind::stream;
     auto execution = host->start(request);
     ASSERT_TRUE(execution) << describe(execution.error());
