@@ -179,6 +179,7 @@ void Run::spawn() {
   request.use_guest = use_guest_;
   request.confinement = plan.confinement;
   if (lease_->served) {  // it holds for the environment already
+    request.shell = plan.shell;
     request.confinement.landlock_rules.clear();
     request.confinement.view_checks.clear();
   }
@@ -198,6 +199,7 @@ void Run::spawn() {
 
 void Run::on_event(const ExecutionEvent& event) {
   if (stage_ == Stage::over || stage_ == Stage::done) return;
+  for (const std::string& warning : event.warnings) warn(warning);
   switch (event.kind) {
     case ExecutionEvent::Kind::confined: return on_confined(event);
     case ExecutionEvent::Kind::started: return on_started();
@@ -261,7 +263,8 @@ void Run::on_failed(const ExecutionEvent& event) {
   start_known_ = true;
   // The client says `unknown` when the keeper died after the spawn message was sent.
   if (result_.started != Started::yes) result_.started = event.was_started;
-  if (event.failure.kind != FailureKind::spawn_failed) intact_ = false;
+  const bool busy = event.failure.kind == FailureKind::unavailable && event.failure.step == keeper::kBusyStep;
+  if (event.failure.kind != FailureKind::spawn_failed && !busy) intact_ = false;
   decide_failure(event.failure);
   command_over();
 }

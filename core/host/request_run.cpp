@@ -29,6 +29,8 @@ bool allows_fallback(const ExecResult& result) {
   if (result.status != Status::failed || result.started != Started::no || !result.failure) return false;
   switch (result.failure->kind) {
     case FailureKind::unavailable:
+      // A session that is busy is where the command belongs: another place would not be that session.
+      return result.failure->step != keeper::kBusyStep;
     case FailureKind::provision_failed:
     case FailureKind::plugin_crashed:
     case FailureKind::protocol_error: return true;

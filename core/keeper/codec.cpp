@@ -140,6 +140,25 @@ plan::Confinement decode_confinement(const json& object) {
   return confinement;
 }
 
+json encode_shell(const std::optional<plan::ShellRun>& shell) {
+  if (!shell) return nullptr;
+  return {{"script", bytes(shell->script)},
+          {"cwd_given", shell->cwd_given},
+          {"given_variables", bytes_list(shell->given_variables)},
+          {"refuse_when_busy", shell->refuse_when_busy}};
+}
+
+std::optional<plan::ShellRun> decode_shell(const json& value) {
+  if (value.is_null()) return std::nullopt;
+  if (!value.is_object()) wrong("shell", "an object or null");
+  plan::ShellRun shell;
+  shell.script = bytes_of(member(value, "script"), "script");
+  shell.cwd_given = flag_at(value, "cwd_given");
+  shell.given_variables = bytes_list_at(value, "given_variables");
+  shell.refuse_when_busy = flag_at(value, "refuse_when_busy");
+  return shell;
+}
+
 json encode_failure(const Failure& failure) {
   return {{"kind", to_string(failure.kind)},
           {"phase", to_string(failure.phase)},
@@ -189,6 +208,7 @@ struct HostEncoder {
             {"tty", request.tty},
             {"use_guest", request.use_guest},
             {"confinement", encode_confinement(request.confinement)},
+            {"shell", encode_shell(request.shell)},
             {"deadline_ns", request.deadline_ns}};
   }
   json operator()(const CloseRequest& request) const {
@@ -219,6 +239,7 @@ SpawnRequest decode_spawn(const json& body) {
   request.tty = flag_at(body, "tty");
   request.use_guest = flag_at(body, "use_guest");
   request.confinement = decode_confinement(member(body, "confinement"));
+  request.shell = decode_shell(member(body, "shell"));
   request.deadline_ns = integer_at<std::int64_t>(body, "deadline_ns");
   return request;
 }
@@ -276,7 +297,8 @@ struct KeeperEncoder {
             {"system_time_us", event.usage.system_time.count()},
             {"max_rss_bytes", event.usage.max_rss_bytes},
             {"failure", encode_failure(event.failure)},
-            {"was_started", name_of(kStartedNames, event.was_started)}};
+            {"was_started", name_of(kStartedNames, event.was_started)},
+            {"warnings", bytes_list(event.warnings)}};
   }
 };
 
@@ -299,6 +321,7 @@ ExecutionEvent decode_event(const json& body) {
   event.usage.max_rss_bytes = integer_at<std::uint64_t>(body, "max_rss_bytes");
   event.failure = decode_failure(body);
   event.was_started = enum_at<Started>(body, "was_started", kStartedNames);
+  event.warnings = bytes_list_at(body, "warnings");
   return event;
 }
 

@@ -16,6 +16,9 @@ namespace exechost::keeper {
 
 class GuestServer;
 struct ServingGuest;
+namespace shell {
+struct Line;
+}
 
 // Destroyed after close: `table` is dead then. Shared between the loop and the worker that calls
 // into it; members other than the constant ones are the loop's.
@@ -28,6 +31,7 @@ struct Environment {
   std::shared_ptr<cleanup::LedgerEntry> entry;
 
   std::shared_ptr<GuestServer> server;  // of its commands; null: each is started by the plugin
+  std::shared_ptr<shell::Line> shells;  // whose state goes on from run to run; null: there was none yet
   std::size_t executions = 0;  // that use it, release included
   bool closing = false;
   std::function<void()> when_idle;  // called when `executions` becomes 0

@@ -30,7 +30,9 @@ Execution::Execution(Surroundings surroundings, std::shared_ptr<Environment> env
 void Execution::emit(ExecutionEvent event) {
   if (finished_) return;
   finished_ = event.kind == ExecutionEvent::Kind::gone || event.kind == ExecutionEvent::Kind::failed;
+  if (finished_) conclude_shell(event);
   around_.send(std::move(event));
+  if (finished_) leave_turn();
 }
 
 void Execution::send(ExecutionEvent::Kind kind) {
@@ -71,6 +73,12 @@ Started Execution::command_started() const {
 
 void Execution::start(std::vector<UniqueFd> stdio) {
   ++environment_->executions;
+  if (request_.shell && environment_->server) return wait_for_turn(std::move(stdio));
+  begin(std::move(stdio));
+}
+
+void Execution::begin(std::vector<UniqueFd> stdio) {
+  if (turn_ != 0 && !open_shell(stdio)) return retire();
   UniqueFd guest_end;
   if (request_.use_guest) {
     if (environment_->init.empty()) {
@@ -80,7 +88,7 @@ void Execution::start(std::vector<UniqueFd> stdio) {
       return retire();
     }
     served_ = environment_->server != nullptr;
-    auto channel = GuestChannel::make(request_, guest_end, served_);
+    auto channel = GuestChannel::make(request_, guest_end, served_, shell_ ? &shell_->program() : nullptr);
     if (!channel) {
       send_failed(channel.error(), Started::no);
       return retire();
@@ -124,6 +132,7 @@ void Execution::start_served(UniqueFd guest_end, std::vector<UniqueFd> stdio) {
     send_failed(process.error(), Started::no);
     return retire();
   }
+  if (shell_) shell_->start();
   hold(std::move(*process));
 }
 
@@ -182,6 +191,7 @@ void Execution::signal(int number) {
 void Execution::kill() {
   kill_requested_ = true;
   if (retired_ || kill_stage_ != KillStage::none) return;
+  if (waiting_) return give_up_turn();
   kill_stage_ = KillStage::guest;
   if (spawning_ != 0) return around_.operations.cancel(spawning_);
   if (guest_ && guest_open_ && guest_->send_kill()) return arm(KillStage::process);

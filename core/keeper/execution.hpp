@@ -14,6 +14,7 @@
 #include "core/keeper/guest_channel.hpp"
 #include "core/keeper/messages.hpp"
 #include "core/keeper/operations.hpp"
+#include "core/keeper/shell/run.hpp"
 #include "core/keeper/spawn_call.hpp"
 #include "core/keeper/started_process.hpp"
 #include "core/keeper/worker_pool.hpp"
@@ -51,6 +52,13 @@ class Execution : public std::enable_shared_from_this<Execution> {
  private:
   enum class KillStage { none, guest, process, environment };
   void spawned(const SpawnOutcome& outcome, bool stopped);
+  void begin(std::vector<UniqueFd> stdio);
+  // Of a shell that takes part in the state of its environment's shells (execution_shell.cpp).
+  void wait_for_turn(std::vector<UniqueFd> stdio);
+  bool open_shell(std::vector<UniqueFd>& descriptors);
+  void give_up_turn();
+  void conclude_shell(ExecutionEvent& event);
+  void leave_turn();
   void start_served(UniqueFd guest_end, std::vector<UniqueFd> stdio);
   void hold(std::shared_ptr<StartedProcess> process);
   void watch_process();
@@ -84,6 +92,9 @@ class Execution : public std::enable_shared_from_this<Execution> {
   std::optional<Failure> failure_;  // what the guest reported or broke; told when nothing is left
   std::shared_ptr<StartedProcess> process_;  // what runs in the environment; with a guest, that
   bool served_ = false;                      // by the environment's own guest, and not by the plugin
+  std::unique_ptr<shell::Run> shell_;
+  shell::Turns::Id turn_ = 0;    // among the environment's shells; 0: it takes no part, or not any more
+  bool waiting_ = false;         // for its turn
   Operations::Id spawning_ = 0;  // 0: spawn has returned
   bool process_started_ = false;
   bool process_done_ = false;     // it said its last word: only release may follow

@@ -9,6 +9,8 @@
 
 #include "core/base/utf8.hpp"
 #include "core/keeper/failures.hpp"
+#include "core/keeper/shell/program.hpp"
+#include "core/keeper/shell/text.hpp"
 #include "guest/spec_writer.hpp"
 
 namespace exechost::keeper {
@@ -38,10 +40,18 @@ void add_confinement(const plan::Confinement& confinement, guest::SpecWriter& wr
   }
 }
 
-Result<UniqueFd> make_spec(const SpawnRequest& request, bool served) {
+Result<UniqueFd> make_spec(const SpawnRequest& request, bool served, const shell::Program* program) {
   guest::SpecWriter writer;
-  for (const auto& argument : request.argv) writer.add_argument(argument);
-  for (const auto& variable : request.variables) writer.add_environment(variable);
+  for (const auto& argument : program != nullptr ? program->argv : request.argv) writer.add_argument(argument);
+  for (const auto& variable : program != nullptr ? program->variables : request.variables) {
+    writer.add_environment(variable);
+  }
+  if (program != nullptr) {
+    for (const auto& argument : program->fallback) writer.add_fallback_argument(argument);
+    for (const int number : {shell::kStateIn, shell::kStateOut}) {
+      writer.add_descriptor(static_cast<std::uint32_t>(number));
+    }
+  }
   if (!request.cwd.empty()) writer.set_working_directory(request.cwd);
   writer.set_tty(request.tty);
   const auto& confinement = request.confinement;
@@ -92,8 +102,9 @@ std::string_view name_of(Step step) {
 
 }  // namespace
 
-Result<GuestChannel> GuestChannel::make(const SpawnRequest& request, UniqueFd& guest_end, bool served) {
-  auto spec = make_spec(request, served);
+Result<GuestChannel> GuestChannel::make(const SpawnRequest& request, UniqueFd& guest_end, bool served,
+                                        const shell::Program* program) {
+  auto spec = make_spec(request, served, program);
   if (!spec) return unexpected(spec.error());
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {

@@ -13,11 +13,17 @@
 
 namespace exechost::keeper {
 
+namespace shell {
+struct Program;
+}
+
 class GuestChannel {
  public:
   // Makes the socket pair and puts the specification into it; `guest_end` is for the guest.
   // `served`: the guest is one that a serving guest makes for one command, and is confined already.
-  static Result<GuestChannel> make(const SpawnRequest& request, UniqueFd& guest_end, bool served = false);
+  // `program`: of a served one, in place of the request's command and variables; it gets two more descriptors.
+  static Result<GuestChannel> make(const SpawnRequest& request, UniqueFd& guest_end, bool served = false,
+                                   const shell::Program* program = nullptr);
 
   int fd() const { return socket_.get(); }
   UniqueFd take_socket() { return std::move(socket_); }

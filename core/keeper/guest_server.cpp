@@ -42,7 +42,7 @@ bool has_ended(StartedProcess& process, int timeout_ms) {
 enum class Sent { sent, later, never };
 Sent try_to_send(int socket, const EncodedPacket& packet) {
   // The control buffer holds descriptors of one `run` at most.
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * guest::kRunDescriptors)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * guest::kMostRunDescriptors)] = {};
   iovec data{const_cast<unsigned char*>(packet.bytes.data()), packet.bytes.size()};
   msghdr header{};
   header.msg_iov = &data;

@@ -38,7 +38,8 @@ class GuestServer : public std::enable_shared_from_this<GuestServer> {
   GuestServer& operator=(const GuestServer&) = delete;
   void start();
 
-  // Starts a command's supervisor with these descriptors: its control socket and its three streams.
+  // Starts a command's supervisor with these descriptors: its control socket, its three streams and what the
+  // specification places beside them.
   // environment_lost: the guest is gone.
   Result<std::shared_ptr<ServedProcess>> run(UniqueFd control, std::vector<UniqueFd> stdio);
   // Nothing of that command may stay.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@
 namespace exechost::keeper {
 
 inline constexpr std::uint32_t kProtocolVersion = 1;
+// The step of an `unavailable`: a shell runs in the environment, and this one was not to wait for it.
+inline constexpr const char* kBusyStep = "session_busy";
 
 // Which plugin to use. The keeper loads it at first need and checks it again itself.
 struct PluginChoice {
@@ -47,6 +50,7 @@ struct SpawnRequest {
   bool tty = false;
   bool use_guest = true;  // start through exechost-guest
   plan::Confinement confinement;
+  std::optional<plan::ShellRun> shell;   // in an environment with a guest that serves, in place of argv
   std::array<int, 3> stdio{-1, -1, -1};  // pipes, a terminal's slave or /dev/null; duplicated, stay the caller's
   std::int64_t deadline_ns = INT64_MAX;
 };
@@ -96,6 +100,7 @@ struct ExecutionEvent {
   ResourceUsage usage;
   Failure failure;
   Started was_started = Started::no;
+  std::vector<std::string> warnings;  // with gone and failed; may hold anything, so escaped where they were made
 };
 
 }  // namespace exechost::keeper

@@ -112,6 +112,24 @@ void fill_from_backend(Plan& plan, Choice& choice, const settings::Settings& set
   }
 }
 
+// Scripts in an environment that lasts, where our guest can hand a shell what it needs.
+void fill_shell(Plan& plan, const PlanInput& input) {
+  if (!input.request.shell || !plan.persistent) return;
+  if (plan.guest == GuestEntry::none) {
+    plan.warnings.push_back(
+        fmt::format("backend {}: nothing of a shell's state (folder, variables, functions) goes on to the next run, "
+                    "since ExecHost's guest is not in its environments",
+                    plan.backend));
+    return;
+  }
+  ShellRun shell;
+  shell.script = *input.request.shell;
+  shell.cwd_given = input.request.cwd.has_value();
+  for (const auto& [name, value] : input.request.env) shell.given_variables.push_back(name);
+  shell.refuse_when_busy = text_setting(input.settings, "session.busy", "queue") == "refuse";
+  plan.shell = std::move(shell);
+}
+
 Result<void> fill_environment(Plan& plan, const PlanInput& input, const HomeInside& home) {
   auto environment = build_environment(input.settings, input.request, input.facts, home, plan.cwd);
   if (!environment) return unexpected(environment.error());
@@ -183,6 +201,7 @@ Result<Plan> make_plan(const PlanInput& input) {
   }
   plan.view_carried_out = choice->negotiated.statement.capability("files").grade >= Grade::emulated;
   fill_from_backend(plan, *choice, settings);
+  fill_shell(plan, input);
   if (plan.tier != "sandbox") {
     plan.confinement = no_confinement();
     return plan;

@@ -79,6 +79,14 @@ struct NetworkPolicy {
   std::vector<std::string> denied_domains;
 };
 
+// A script whose shell takes over the state of the one before it in the same environment and hands its own on.
+struct ShellRun {
+  std::string script;
+  bool cwd_given = false;                    // the plan's cwd is the request's, so it wins over the one handed on
+  std::vector<std::string> given_variables;  // names of the request's own, which win as well
+  bool refuse_when_busy = false;             // while another one runs; else this one waits for its turn
+};
+
 struct Candidate {
   std::string backend;
   std::optional<Failure> rejected;  // why it can't carry this request
@@ -105,6 +113,7 @@ struct Plan {
   std::map<std::string, std::string> environment;  // complete
   std::vector<std::string> removed_environment;    // names that were withheld
   bool tty = false;
+  std::optional<ShellRun> shell;  // set: argv is how it runs where no state can be handed on
 
   std::string workspace;
   std::string workspace_mode = "direct";

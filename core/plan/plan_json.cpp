@@ -112,6 +112,7 @@ json to_json(const Plan& plan) {
       {"environment", std::move(environment)},
       {"removed_environment", all_valid(plan.removed_environment)},
       {"tty", plan.tty},
+      {"shell_state", plan.shell.has_value()},
       {"workspace", {{"path", plan.workspace}, {"mode", plan.workspace_mode}}},
       {"view", to_json(plan.view)},
       {"network",

@@ -152,6 +152,7 @@ std::string to_text(const Plan& plan) {
   }
   page.line("profile", shown(plan.profile));
   if (plan.persistent) page.line("session", plan.session.empty() ? "lasting, without a name" : shown(plan.session));
+  if (plan.shell) page.line("shell", "/bin/bash (/bin/sh where there is none), goes on from the session's last one");
   if (!plan.image.empty()) page.line("image", shown(plan.image));
   if (plan.tier == "node") {
     page.line("files", "everything that you can read and write");

@@ -152,7 +152,7 @@ EXECHOST_C_API exechost_request* exechost_request_create(void);
 EXECHOST_C_API void exechost_request_destroy(exechost_request* request);
 /* The command, argument by argument, the program first. */
 EXECHOST_C_API int exechost_request_add_argument(exechost_request* request, const char* data, size_t size);
-/* Instead of arguments: a script for /bin/sh -c inside. */
+/* Instead of arguments: a script for /bin/sh -c inside; in an environment that lasts see docs/sessions.md. */
 EXECHOST_C_API int exechost_request_set_shell(exechost_request* request, const char* data, size_t size);
 /* Where the command starts: absolute, or relative to the workspace. */
 EXECHOST_C_API int exechost_request_set_cwd(exechost_request* request, const char* data, size_t size);

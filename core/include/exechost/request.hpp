@@ -38,12 +38,13 @@ struct StdinSource {
 
 struct Request {
   // The command. Exactly one of the two is given. `argv` is passed on byte for
-  // byte; `shell` is run by /bin/sh -c inside the environment.
+  // byte; `shell` is run by /bin/sh -c inside the environment. In one that lasts it goes on where
+  // the last script in it ended, one after the other, in bash where there is one (docs/sessions.md).
   std::vector<std::string> argv;
   std::optional<std::string> shell;
 
   // Where the command starts; absolute, or relative to the workspace. Never
-  // makes anything writable. Not set: the workspace.
+  // makes anything writable. Not set: the workspace, or where the session's last script ended.
   std::optional<std::string> cwd;
   std::map<std::string, std::string> env;  // added to the environment the settings build
 

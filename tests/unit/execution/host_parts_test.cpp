@@ -59,6 +59,10 @@ TEST(Fallback, OnlyFromFailuresThatStartedNothing) {
     }
   }
   result.started = Started::no;
+  result.failure->kind = FailureKind::unavailable;
+  result.failure->step = "session_busy";
+  EXPECT_FALSE(allows_fallback(result)) << "another place would not be that session";
+  result.failure->step.clear();
   for (const Status status : {Status::timed_out, Status::cancelled, Status::exited}) {
     result.status = status;
     EXPECT_FALSE(allows_fallback(result));

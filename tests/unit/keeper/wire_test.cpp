@@ -45,6 +45,7 @@ HostMessage spawn_message() {
   request.confinement.landlock = false;
   request.confinement.landlock_rules = {{"/usr", false}, {"/w\xff", true}};
   request.confinement.rlimits = {{7, std::numeric_limits<std::uint64_t>::max()}};
+  request.shell = plan::ShellRun{"echo \xff\n", true, {"A", "B\xff"}, true};
   request.deadline_ns = 123;
   return {std::numeric_limits<std::uint64_t>::max(), request};
 }
@@ -73,6 +74,11 @@ TEST(Wire, CarriesMessagesExactly) {
   EXPECT_EQ(got.confinement.landlock, sent.confinement.landlock);
   EXPECT_EQ(got.confinement.landlock_rules, sent.confinement.landlock_rules);
   EXPECT_EQ(got.confinement.rlimits, sent.confinement.rlimits);
+  ASSERT_TRUE(got.shell);
+  EXPECT_EQ(got.shell->script, sent.shell->script);
+  EXPECT_EQ(got.shell->cwd_given, sent.shell->cwd_given);
+  EXPECT_EQ(got.shell->given_variables, sent.shell->given_variables);
+  EXPECT_EQ(got.shell->refuse_when_busy, sent.shell->refuse_when_busy);
   EXPECT_EQ(got.deadline_ns, sent.deadline_ns);
 }
 
@@ -84,10 +90,12 @@ TEST(Wire, CarriesEventsAndReplies) {
   event.was_started = Started::yes;
   event.failure.kind = FailureKind::environment_lost;
   event.failure.message = "bytes \xff";
+  event.warnings = {"one \xff", ""};
   const auto decoded = decode_keeper_message(encode(KeeperMessage{3, event}));
   ASSERT_TRUE(decoded) << describe(decoded.error());
   const auto& got = std::get<ExecutionEvent>(decoded->body);
   EXPECT_EQ(got.kind, event.kind);
+  EXPECT_EQ(got.warnings, event.warnings);
   EXPECT_EQ(got.wait_status, event.wait_status);
   EXPECT_EQ(got.usage.user_time, event.usage.user_time);
   EXPECT_EQ(got.usage.max_rss_bytes, 7U);

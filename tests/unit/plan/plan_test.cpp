@@ -402,6 +402,47 @@ TEST(Negotiation, ANamedSessionLasts) {
   EXPECT_TRUE(planned.plan()->persistent);
 }
 
+TEST(Plan, AScriptInASessionGoesOnFromTheLastOne) {
+  Planned planned;
+  grant(planned.backends[0], "persistent", Grade::kernel);
+  planned.settings.set("session.persistent", true);
+  EXPECT_FALSE(planned.plan()->shell) << "a command";
+  planned.request.argv.clear();
+  planned.request.shell = "make";
+  planned.request.env = {{"A", "1"}, {"B", "2"}};
+  auto plan = planned.plan();
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(plan->shell);
+  EXPECT_EQ(plan->shell->script, "make");
+  EXPECT_FALSE(plan->shell->cwd_given);
+  EXPECT_FALSE(plan->shell->refuse_when_busy);
+  EXPECT_THAT(plan->shell->given_variables, ElementsAre("A", "B"));
+  EXPECT_TRUE(to_json(*plan)["shell_state"].get<bool>());
+  EXPECT_THAT(to_text(*plan), HasSubstr("/bin/bash"));
+  planned.request.cwd = "/usr";
+  planned.settings.set("session.busy", "refuse");
+  plan = planned.plan();
+  EXPECT_TRUE(plan->shell->cwd_given);
+  EXPECT_TRUE(plan->shell->refuse_when_busy);
+  planned.settings.set("session.persistent", false);
+  plan = planned.plan();
+  EXPECT_FALSE(plan->shell);
+  EXPECT_EQ(plan->argv, (std::vector<std::string>{"/bin/sh", "-c", "make"}));
+}
+
+TEST(Plan, WithoutTheGuestNothingOfAShellGoesOn) {
+  Planned planned;
+  grant(planned.backends[0], "persistent", Grade::kernel);
+  planned.backends[0].statement.guest = GuestEntry::none;
+  planned.settings.set("session.persistent", true).set("best_effort", true);
+  planned.request.argv.clear();
+  planned.request.shell = "make";
+  const auto plan = planned.plan();
+  ASSERT_TRUE(plan) << describe(plan.error());
+  EXPECT_FALSE(plan->shell);
+  EXPECT_THAT(plan->warnings, Contains(HasSubstr("nothing of a shell's state")));
+}
+
 TEST(Negotiation, StreamsThatTheRequestNeeds) {
   Planned planned;
   grant(planned.backends[0], "pty", Grade::unsupported);

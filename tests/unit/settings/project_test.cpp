@@ -68,6 +68,7 @@ const Row kRows[] = {
     {"resources.output_spill", true, {false}, {true}},
     {"session.name", nullptr, {}, {"x"}},
     {"session.persistent", nullptr, {false}, {true}},
+    {"session.busy", nullptr, {}, {"queue", "refuse"}},
     {"session.idle_timeout", nullptr, {"10s"}, {"1h"}},
     {"session.max_lifetime", nullptr, {"1h"}, {"2d"}},
     {"admission.node.security", nullptr, {"deny", "allowlist"}, {"full"}},
