@@ -34,8 +34,8 @@ class ShellState : public ::testing::TestWithParam<KeeperPlacement> {
     EXPECT_THAT(result.warnings, IsEmpty()) << script;
     return result.out.data;
   }
-  Execution start(Request request) {
-    auto started = host_->start(std::move(request));
+  Execution start(const Request& request) {
+    auto started = host_->start(request);
     EXPECT_TRUE(started);
     return std::move(*started);
   }
