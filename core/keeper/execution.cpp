@@ -67,7 +67,7 @@ Started Execution::command_started() const {
   if (!guest_) return process_started_ ? Started::yes : Started::no;
   if (guest_->started()) return Started::yes;
   if (failure_ && failure_->kind == FailureKind::spawn_failed) return Started::no;
-  return guest_->confined() ? Started::unknown : Started::no;
+  return guest_->confined() || perhaps_started_ ? Started::unknown : Started::no;
 }
 
 // ---- start -----------------------------------------------------------------------

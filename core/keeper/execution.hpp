@@ -97,6 +97,7 @@ class Execution : public std::enable_shared_from_this<Execution> {
   bool waiting_ = false;         // for its turn
   Operations::Id spawning_ = 0;  // 0: spawn has returned
   bool process_started_ = false;
+  bool perhaps_started_ = false;  // what could say whether it was started is lost
   bool process_done_ = false;     // it said its last word: only release may follow
   bool kill_requested_ = false;  // by the host
   bool finished_ = false;        // the last event was sent

@@ -120,6 +120,7 @@ void Execution::read_process() {
 
 void Execution::process_failed(ProcessNews news) {
   process_done_ = true;
+  perhaps_started_ = news.perhaps_started;
   around_.loop->unwatch(process_->event_fd());
   if (news.perhaps_left) {
     if (guest_) read_guest();  // what it said before may still be in its socket

@@ -17,6 +17,7 @@ struct ProcessNews {
   int wait_status = 0;  // as waitpid(2)
   ResourceUsage usage;
   Failure failure;
+  bool perhaps_started = false;  // failed: nobody can say that it was not started
   bool perhaps_left = false;  // failed: something of it may still run, so its environment has to go
 };
 

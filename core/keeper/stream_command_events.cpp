@@ -167,6 +167,8 @@ void StreamCommand::lose(const Failure& failure, bool perhaps_left) {
   news.kind = ProcessNews::Kind::failed;
   news.failure = failure;
   news.perhaps_left = perhaps_left;
+  // The guest was told to start it; that it did may be among what was lost on the way.
+  news.perhaps_started = introduced_ && phase_ != Phase::failed;
   if (over_) news = *std::exchange(over_, std::nullopt);
   if (process_) process_->conclude(std::move(news));
 }

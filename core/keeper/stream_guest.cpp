@@ -100,8 +100,18 @@ void StreamGuest::read_log() {
   log_watched_ = false;
 }
 
+// Its end may be known before all that it had said was read; whether a command had started is among that.
+void StreamGuest::hear_last_words() {
+  constexpr int kReads = 64;
+  for (int i = 0; i < kReads && watching_; ++i) {
+    if (!take_frames()) return stream_ended(broken_failure());
+    if (guest_.stream->reader.fill(guest_.stream->from.get()) != FrameReader::Got::bytes) return;
+  }
+}
+
 void StreamGuest::read_process() {
   ProcessNews news = guest_.process->news();
+  if (news.kind == ProcessNews::Kind::failed || news.kind == ProcessNews::Kind::ended) hear_last_words();
   switch (news.kind) {
     case ProcessNews::Kind::nothing:
     case ProcessNews::Kind::started: return;

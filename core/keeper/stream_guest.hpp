@@ -33,6 +33,7 @@ class StreamGuest final : public CommandServer, public std::enable_shared_from_t
   // False: it broke the protocol.
   bool take_frames();
   void read_process();
+  void hear_last_words();
   void read_log();
   void beat();
   void fill();

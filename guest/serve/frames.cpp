@@ -7,27 +7,31 @@ namespace {
 enum class Number { none, required, any };
 
 struct Shape {
-  bool keeper;
-  bool guest;
   std::uint32_t shortest;
   std::uint32_t longest;
-  bool stream;
   Number execution;
+  bool keeper;
+  bool guest;
+  bool stream;
 };
 
 constexpr Shape exactly(bool keeper, bool guest, std::uint32_t size, Number execution) {
-  return {keeper, guest, size, size, false, execution};
+  return {size, size, execution, keeper, guest, false};
+}
+// Of a stream.
+constexpr Shape of_stream(std::uint32_t shortest, std::uint32_t longest) {
+  return {shortest, longest, Number::required, true, true, true};
 }
 
 // In the order of FrameType, from 1.
 constexpr Shape kShapes[] = {
     exactly(false, true, sizeof(Hello), Number::none),
     exactly(true, false, sizeof(Open), Number::none),
-    {true, false, 1, kMaxPayload, false, Number::any},
+    {1, kMaxPayload, Number::any, true, false, false},
     exactly(true, false, sizeof(Run), Number::required),
-    {true, true, 1, kMaxPayload, true, Number::required},
-    {true, true, 0, 0, true, Number::required},
-    {true, true, sizeof(Credit), sizeof(Credit), true, Number::required},
+    of_stream(1, kMaxPayload),
+    of_stream(0, 0),
+    of_stream(sizeof(Credit), sizeof(Credit)),
     exactly(true, false, sizeof(TerminalSize), Number::required),
     exactly(true, false, sizeof(Signal), Number::required),
     exactly(true, false, 0, Number::required),
