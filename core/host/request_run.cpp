@@ -12,6 +12,7 @@
 #include "core/gateway/policy.hpp"
 #include "core/host/gateway_run.hpp"
 #include "core/host/workspace_copy.hpp"
+#include "core/plan/report.hpp"
 
 namespace exechost::host {
 namespace {
