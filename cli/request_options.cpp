@@ -141,7 +141,8 @@ void RequestOptions::add_command_options(CLI::App& app) {
   add_values(app, "--shell", shell_, "Run this script by /bin/sh -c instead of a command after --")
       ->type_name("SCRIPT")
       ->group("Command");
-  app.add_flag("--recreate", recreate_, "Open the session anew when it was opened for another place; ends what runs in it")
+  app.add_flag("--recreate", recreate_,
+               "Open the session anew when it was opened for another place; ends what runs in it")
       ->group("Command");
   app.add_flag("-t,--tty", tty_, "Give the command a terminal of its own")->group("Command");
 }

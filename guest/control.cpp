@@ -35,9 +35,9 @@ int take_descriptors(msghdr& header, int* descriptors, int capacity) {
 // One packet of any kind; `got` as recvmsg(2).
 struct Packet {
   ssize_t got = -1;
-  bool cut = false;              // longer than a message
+  bool cut = false;  // longer than a message
   bool descriptors_lost = false;
-  int descriptor_count = 0;      // may be more than were asked for; those are closed
+  int descriptor_count = 0;  // may be more than were asked for; those are closed
 };
 Packet receive_packet(Message& message, int* descriptors, int capacity, int flags) {
   iovec data{&message, sizeof message};

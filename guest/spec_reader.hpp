@@ -30,9 +30,9 @@ struct ViewCheck {
 
 // Every pointer is into one block that read_spec maps and never frees.
 struct Spec {
-  char** arguments = nullptr;    // null-terminated, at least one
-  char** fallback = nullptr;     // null-terminated; empty: none
-  char** environment = nullptr;  // null-terminated
+  char** arguments = nullptr;                // null-terminated, at least one
+  char** fallback = nullptr;                 // null-terminated; empty: none
+  char** environment = nullptr;              // null-terminated
   int places[kMostFurtherDescriptors] = {};  // of descriptors beside the streams
   int place_count = 0;
   const char* working_directory = "/";

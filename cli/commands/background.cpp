@@ -31,8 +31,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kAwait = 30s;       // then it is asked for anew
-constexpr auto kInputRetry = 20ms; // the command has not read what it was given
+constexpr auto kAwait = 30s;        // then it is asked for anew
+constexpr auto kInputRetry = 20ms;  // the command has not read what it was given
 
 HostOptions host_options() {
   HostOptions options;
@@ -67,7 +67,8 @@ class Follower {
       const auto state = session_.await(command_, out, err, first ? 0ms : std::chrono::milliseconds(kAwait));
       if (!state) return failed(state.error());
       command_ = state->id;  // of the last one when none was named: another may be started meanwhile
-      const bool read = pass_on(1, STDOUT_FILENO, out, state->out.end) && pass_on(2, STDERR_FILENO, err, state->err.end);
+      const bool read =
+          pass_on(1, STDOUT_FILENO, out, state->out.end) && pass_on(2, STDERR_FILENO, err, state->err.end);
       if (!read) return kExitFailure;
       if (state->ended) return to_the_end ? end_status(*state) : 0;
       if (!to_the_end) return 0;
@@ -298,7 +299,8 @@ class KillCommand final : public AboutCommand {
   int about(const Session& session, const std::string& id) override {
     const auto number = number_of(signal_);
     if (!number) {
-      print_failure(usage_failure(fmt::format("there is no signal \"{}\"", signal_), "for example: TERM, KILL, INT, 15"));
+      print_failure(
+          usage_failure(fmt::format("there is no signal \"{}\"", signal_), "for example: TERM, KILL, INT, 15"));
       return kExitUsage;
     }
     const auto sent = session.signal(id, *number);

@@ -37,7 +37,8 @@ std::string state_of(const json& session) {
   const auto running = session.value("running", std::int64_t{0});
   if (state == "running") return running == 1 ? "1 command runs" : fmt::format("{} commands run", running);
   if (state != "idle") return state;
-  const std::int64_t left = session.value("idle_timeout_ms", std::int64_t{0}) - session.value("idle_ms", std::int64_t{0});
+  const std::int64_t left =
+      session.value("idle_timeout_ms", std::int64_t{0}) - session.value("idle_ms", std::int64_t{0});
   return fmt::format("idle, ends in {}", span(left < 0 ? 0 : left));
 }
 

@@ -88,14 +88,14 @@ Result<UniqueFd> open_own_folder(const std::string& folder, const char* what) {
     return unexpected(problem(fmt::format("{} \"{}\" can't be examined", what, folder), errno, "stat"));
   }
   if (own.st_uid != ::geteuid()) {
-    return unexpected(problem(
-        fmt::format("{} \"{}\" belongs to user {}, not to user {}", what, folder, own.st_uid, ::geteuid()),
-        0, "owner", kOwnFolderHint));
+    return unexpected(
+        problem(fmt::format("{} \"{}\" belongs to user {}, not to user {}", what, folder, own.st_uid, ::geteuid()), 0,
+                "owner", kOwnFolderHint));
   }
   if ((own.st_mode & 077U) != 0) {
-    return unexpected(problem(
-        fmt::format("{} \"{}\" has mode {:04o}; it must be 0700", what, folder, own.st_mode & 07777U), 0,
-        "mode", fmt::format("chmod 0700 '{}'", folder)));
+    return unexpected(
+        problem(fmt::format("{} \"{}\" has mode {:04o}; it must be 0700", what, folder, own.st_mode & 07777U), 0,
+                "mode", fmt::format("chmod 0700 '{}'", folder)));
   }
   const bool ours = above.st_uid == ::geteuid() || above.st_uid == 0;
   const bool open_to_others = (above.st_mode & 022U) != 0 && (above.st_mode & S_ISVTX) == 0;

@@ -17,14 +17,14 @@ class Named final : public EnvironmentSource {
   Ticket acquire(EnvironmentRequest request, std::function<void(Acquired)> handler) override {
     keeper::OpenRequest open = open_request(request, true);
     const plan::Plan& plan = *request.plan;
-    open.session = keeper::SessionChoice{plan.session,      owner_,           place_parts(request),
-                                         plan.idle_timeout, plan.max_lifetime, recreate_};
-    return keeper_->open(open, [handler = std::move(handler), backend = plan.backend,
-                                served = open.serve](keeper::Reply reply) {
-      Acquired acquired = acquired_from(std::move(reply), backend);
-      acquired.lease.served = served;
-      handler(std::move(acquired));
-    });
+    open.session = keeper::SessionChoice{plan.session,      owner_,   place_parts(request), plan.idle_timeout,
+                                         plan.max_lifetime, recreate_};
+    return keeper_->open(
+        open, [handler = std::move(handler), backend = plan.backend, served = open.serve](keeper::Reply reply) {
+          Acquired acquired = acquired_from(std::move(reply), backend);
+          acquired.lease.served = served;
+          handler(std::move(acquired));
+        });
   }
 
   void cancel(Ticket acquisition) override { keeper_->cancel(acquisition); }

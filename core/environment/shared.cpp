@@ -77,7 +77,8 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
                                       [acquisition](const auto& waiter) { return waiter.ticket == acquisition; });
       if (found == shared->waiters.end()) continue;
       // The last one waits until nothing is being made any more: its handler is called with the keeper's answer.
-      if (const auto keeper = keeper_.lock(); shared->waiters.size() == 1 && keeper) return keeper->cancel(shared->opening);
+      if (const auto keeper = keeper_.lock(); shared->waiters.size() == 1 && keeper)
+        return keeper->cancel(shared->opening);
       auto handler = std::move(found->handler);
       shared->waiters.erase(found);
       Acquired cancelled;
@@ -135,12 +136,14 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
     const EnvironmentRequest& request = shared.waiters.front().request;
     keeper::OpenRequest message = open_request(request, true);
     const auto keeper = keeper_.lock();
-    if (!keeper) return reactor_.post([weak = weak_from_this(), place = &shared] {
-      if (const auto self = weak.lock()) self->opened(place, keeper_gone());
-    });
-    shared.opening = keeper->open(message, [weak = weak_from_this(), place = &shared, backend = request.plan->backend](keeper::Reply reply) {
-      if (const auto self = weak.lock()) self->opened(place, acquired_from(std::move(reply), backend));
-    });
+    if (!keeper)
+      return reactor_.post([weak = weak_from_this(), place = &shared] {
+        if (const auto self = weak.lock()) self->opened(place, keeper_gone());
+      });
+    shared.opening = keeper->open(
+        message, [weak = weak_from_this(), place = &shared, backend = request.plan->backend](keeper::Reply reply) {
+          if (const auto self = weak.lock()) self->opened(place, acquired_from(std::move(reply), backend));
+        });
   }
 
   void opened(const Shared* which, Acquired acquired) {
@@ -181,13 +184,15 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
     shared->idle_since = steady_clock::now();
     if (shared->given_up || shared->idle_since >= shared->expires) return retire(shared);
     shared->idle_timer.expires_at(std::min(shared->idle_since + shared->idle_timeout, shared->expires));
-    shared->idle_timer.async_wait([weak = weak_from_this(), which = std::weak_ptr(shared)](const boost::system::error_code& error) {
-      const auto self = weak.lock();
-      const auto idle = which.lock();
-      if (!error && self && idle && idle->users == 0) self->retire(idle);
-    });
+    shared->idle_timer.async_wait(
+        [weak = weak_from_this(), which = std::weak_ptr(shared)](const boost::system::error_code& error) {
+          const auto self = weak.lock();
+          const auto idle = which.lock();
+          if (!error && self && idle && idle->users == 0) self->retire(idle);
+        });
     const auto is_idle = [](const auto& other) { return other->open && other->users == 0 && !other->given_up; };
-    if (static_cast<std::size_t>(std::count_if(environments_.begin(), environments_.end(), is_idle)) <= kMostIdle) return;
+    if (static_cast<std::size_t>(std::count_if(environments_.begin(), environments_.end(), is_idle)) <= kMostIdle)
+      return;
     std::shared_ptr<Shared> oldest = shared;
     for (const auto& other : environments_) {
       if (is_idle(other) && other->idle_since < oldest->idle_since) oldest = other;

@@ -25,9 +25,8 @@ BackgroundStart::BackgroundStart(std::shared_ptr<environment::KeeperPort> keeper
 
 void BackgroundStart::begin(std::function<void(ExecResult)> done) {
   done_ = std::move(done);
-  environments_->acquire(wanted_, [self = shared_from_this()](environment::Acquired acquired) {
-    self->acquired(std::move(acquired));
-  });
+  environments_->acquire(
+      wanted_, [self = shared_from_this()](environment::Acquired acquired) { self->acquired(std::move(acquired)); });
 }
 
 void BackgroundStart::acquired(environment::Acquired acquired) {
@@ -35,8 +34,7 @@ void BackgroundStart::acquired(environment::Acquired acquired) {
     if (acquired.status == keeper::ReplyStatus::failed) {
       result_.failure = std::move(acquired.failure);
     } else {
-      result_.status =
-          acquired.status == keeper::ReplyStatus::timed_out ? Status::timed_out : Status::cancelled;
+      result_.status = acquired.status == keeper::ReplyStatus::timed_out ? Status::timed_out : Status::cancelled;
       result_.stopped_phase = Phase::provision;
     }
     return std::exchange(done_, nullptr)(std::move(result_));
@@ -64,7 +62,7 @@ void BackgroundStart::heard(const keeper::ExecutionEvent& event) {
       result_.failure = event.failure;
       result_.started = event.was_started;
       return finish(event.failure.kind == FailureKind::environment_lost ? environment::Release::destroy
-                                                                         : environment::Release::intact);
+                                                                        : environment::Release::intact);
   }
 }
 

@@ -50,8 +50,7 @@ KeeperSlot& KeeperService::slot(const keeper::PluginChoice& plugin, bool named) 
   return *slot;
 }
 
-Result<std::shared_ptr<environment::KeeperPort>> KeeperService::port(const keeper::PluginChoice& plugin,
-                                                                        bool named) {
+Result<std::shared_ptr<environment::KeeperPort>> KeeperService::port(const keeper::PluginChoice& plugin, bool named) {
   return slot(plugin, named).port();
 }
 

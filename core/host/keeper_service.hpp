@@ -39,7 +39,7 @@ class KeeperService {
   const Context& context_;
   Reactor& reactor_;
   std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<KeeperSlot>> slots_;  // by library; "": the shared one. Never removed
+  std::map<std::string, std::unique_ptr<KeeperSlot>> slots_;        // by library; "": the shared one. Never removed
   std::map<std::string, std::unique_ptr<KeeperSlot>> named_slots_;  // the same for the detached ones
 };
 

@@ -39,7 +39,7 @@ struct RequestContext {
   Result<KeeperPointer> keeper;  // the first plan's; null for the gateway tier
   // For another backend's plan; on a worker, since it may have to be started.
   std::function<Result<KeeperPointer>(const keeper::PluginChoice&, bool named)> keeper_for;
-  keeper::WorkerPool* workers = nullptr;  // outlives every run
+  keeper::WorkerPool* workers = nullptr;        // outlives every run
   SessionEnvironments* environments = nullptr;  // outlives every run
   bool single_run = false;
   std::string session_owner;

@@ -44,11 +44,13 @@ Result<std::vector<std::string>> SessionCalls::keepers() const {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name.size() > kSuffix.size() && name.ends_with(kSuffix)) names.push_back(name.substr(0, name.size() - kSuffix.size()));
+    if (name.size() > kSuffix.size() && name.ends_with(kSuffix))
+      names.push_back(name.substr(0, name.size() - kSuffix.size()));
   }
   if (error && error != std::errc::no_such_file_or_directory) {
-    Failure failure = failure_of(FailureKind::unavailable,
-                                 fmt::format("the keepers' folder \"{}\" can't be read: {}", folder_, error.message()), {});
+    Failure failure =
+        failure_of(FailureKind::unavailable,
+                   fmt::format("the keepers' folder \"{}\" can't be read: {}", folder_, error.message()), {});
     failure.error_number = error.value();
     return unexpected(std::move(failure));
   }
@@ -93,9 +95,8 @@ Result<nlohmann::json> SessionCalls::list(const std::string& owner) {
     if (!reply->body.is_array()) continue;
     for (auto& session : reply->body) all.push_back(std::move(session));
   }
-  std::sort(all.begin(), all.end(), [](const auto& left, const auto& right) {
-    return left.value("name", "") < right.value("name", "");
-  });
+  std::sort(all.begin(), all.end(),
+            [](const auto& left, const auto& right) { return left.value("name", "") < right.value("name", ""); });
   return all;
 }
 
@@ -103,9 +104,10 @@ Result<nlohmann::json> SessionCalls::about_command(keeper::SessionsRequest reque
   const auto names = keepers();
   if (!names) return unexpected(names.error());
   if (request.deadline_ns == kNoDeadline) request.deadline_ns = deadline_after(kDeadline);
-  Failure refused = failure_of(FailureKind::invalid_request,
-                               fmt::format("there is no session \"{}\"", escape_for_terminal(to_valid_utf8(request.name))),
-                               "`exechost ps` lists those there are");
+  Failure refused =
+      failure_of(FailureKind::invalid_request,
+                 fmt::format("there is no session \"{}\"", escape_for_terminal(to_valid_utf8(request.name))),
+                 "`exechost ps` lists those there are");
   for (const std::string& keeper : *names) {
     auto reply = call(keeper, request);
     if (!reply) return unexpected(reply.error());

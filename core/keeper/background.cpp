@@ -205,7 +205,9 @@ nlohmann::json BackgroundCommand::describe() const {
   const auto until = ended_ ? end_time_ : std::chrono::steady_clock::now();
   return {{"id", choice_.id},
           {"command", command_},
-          {"state", ended_ ? "ended" : running_ ? "running" : "starting"},
+          {"state", ended_     ? "ended"
+                    : running_ ? "running"
+                               : "starting"},
           {"status", std::move(status)},
           {"exit_code", std::move(exit_code)},
           {"signal", std::move(number)},
@@ -234,8 +236,7 @@ Reply BackgroundCommand::description() const {
   return reply;
 }
 
-void BackgroundCommand::await(std::uint64_t out_seen, std::uint64_t err_seen, std::int64_t deadline_ns,
-                              Answer answer) {
+void BackgroundCommand::await(std::uint64_t out_seen, std::uint64_t err_seen, std::int64_t deadline_ns, Answer answer) {
   if (ended_ || out_log_.end() > out_seen || err_log_.end() > err_seen || watchers_.size() >= kMostWatchers) {
     return answer(description());
   }
@@ -278,8 +279,8 @@ Result<std::size_t> BackgroundCommand::write_input(std::string_view data) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
     input_.reset();
   }
-  return unexpected(make_failure(FailureKind::invalid_request, Phase::run, "the command's input is closed", "input",
-                                 0, "`exechost start --stdin` keeps it open"));
+  return unexpected(make_failure(FailureKind::invalid_request, Phase::run, "the command's input is closed", "input", 0,
+                                 "`exechost start --stdin` keeps it open"));
 }
 
 }  // namespace exechost::keeper

@@ -142,7 +142,8 @@ bool Connection::dispatch(Packet packet) {
 
 // ---- requests --------------------------------------------------------------------
 
-std::optional<Operations::Id> Connection::begin(std::uint64_t ticket, std::int64_t deadline_ns, const std::string& what) {
+std::optional<Operations::Id> Connection::begin(std::uint64_t ticket, std::int64_t deadline_ns,
+                                                const std::string& what) {
   auto begun = operations_.begin(deadline_ns, what, [this, ticket](const Operations::Ending& ending) {
     reply(ticket, reply_from(ending.result));
   });
@@ -200,10 +201,8 @@ void Connection::opened(std::uint64_t ticket, const std::shared_ptr<Environment>
                         const Operations::Ending& ending) {
   if (!environment) return reply(ticket, reply_from(ending.result));
   if (!ending.stopped && !ending_) {
-    nlohmann::json body{{"environment", environment->number},
-                        {"id", environment->id},
-                        {"init", environment->init},
-                        {"reused", false}};
+    nlohmann::json body{
+        {"environment", environment->number}, {"id", environment->id}, {"init", environment->init}, {"reused", false}};
     return reply(ticket, reply_from(ending.result, std::move(body)));
   }
   // It came although it was stopped: nobody will use it. The host hears of the stop when it is gone.
@@ -260,20 +259,17 @@ void Connection::spawn(std::uint64_t ticket, SpawnRequest request, Packet packet
                                          if (const auto self = weak.lock()) (*self)->send({ticket, std::move(event)});
                                        });
   }
-  Execution::Surroundings surroundings{loop_,
-                                       pool_,
-                                       operations_,
-                                       // A session's can be destroyed after its host's connection is over.
-                                       [weak = std::weak_ptr(self_), ticket](ExecutionEvent event) {
-                                         if (const auto self = weak.lock()) (*self)->send({ticket, std::move(event)});
-                                       },
-                                       [this, ticket] {
-                                         executions_.erase(ticket);
-                                         finish_when_done();
-                                       },
-                                       [this, environment](Environments::Closed closed) {
-                                         destroy(environment, std::move(closed));
-                                       }};
+  Execution::Surroundings surroundings{
+      loop_, pool_, operations_,
+      // A session's can be destroyed after its host's connection is over.
+      [weak = std::weak_ptr(self_), ticket](ExecutionEvent event) {
+        if (const auto self = weak.lock()) (*self)->send({ticket, std::move(event)});
+      },
+      [this, ticket] {
+        executions_.erase(ticket);
+        finish_when_done();
+      },
+      [this, environment](Environments::Closed closed) { destroy(environment, std::move(closed)); }};
   const auto execution = std::make_shared<Execution>(std::move(surroundings), environment, std::move(request));
   executions_[ticket] = execution;
   execution->start(std::move(packet.descriptors));

@@ -71,7 +71,7 @@ class Connection {
   Operations operations_;
   Environments environments_;  // the host's own
   std::deque<EncodedPacket> outgoing_;
-  std::map<std::uint64_t, Operations::Id> requests_;  // by ticket; 0: one that can't be cancelled here
+  std::map<std::uint64_t, Operations::Id> requests_;                // by ticket; 0: one that can't be cancelled here
   std::map<std::uint64_t, std::shared_ptr<Execution>> executions_;  // by ticket
   EventLoop::Timer end_timer_ = 0;
   bool ending_ = false;

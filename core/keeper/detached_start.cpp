@@ -82,8 +82,8 @@ Result<bool> is_welcome(int socket) {
 
 // What a keeper may need of an environment; not what the first of its hosts happens to have in it.
 std::vector<std::string> keeper_environment() {
-  constexpr std::array<std::string_view, 8> kNames{"PATH", "HOME", "USER",           "LOGNAME",
-                                                   "LANG", "TZ",   "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH"};
+  constexpr std::array<std::string_view, 8> kNames{
+      "PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH"};
   std::vector<std::string> kept;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;

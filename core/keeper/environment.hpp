@@ -32,8 +32,8 @@ struct Environment {
   std::shared_ptr<cleanup::LedgerEntry> entry;
 
   std::shared_ptr<CommandServer> server;  // of its commands; null: each is started by the plugin
-  std::set<Execution*> running;  // that use it, release included
-  std::shared_ptr<shell::Line> shells;  // whose state goes on from run to run; null: there was none yet
+  std::set<Execution*> running;           // that use it, release included
+  std::shared_ptr<shell::Line> shells;    // whose state goes on from run to run; null: there was none yet
   bool closing = false;
   std::function<void()> when_idle;  // called once, when `running` becomes empty
   std::function<void()> on_idle;    // called each time that happens, while it is not being closed
@@ -46,7 +46,8 @@ struct Opened {
   std::shared_ptr<ServingGuest> guest;       // when one was asked for
 };
 
-// Writes the ledger entry, then opens, and puts a guest in that serves where the request asks for that. A failed open removes the entry again. Blocks. [worker]
+// Writes the ledger entry, then opens, and puts a guest in that serves where the request asks for that. A failed open
+// removes the entry again. Blocks. [worker]
 Opened open_environment(const OpenRequest& request, const std::shared_ptr<Backend>& backend, cleanup::Ledger& ledger,
                         const std::string& guest_path, const plugin::CallLimits& limits);
 

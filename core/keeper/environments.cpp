@@ -51,8 +51,7 @@ void Environments::open(Operations::Id id, OpenRequest request, const Opened& op
     if (environment) {
       if (result->guest) {
         const std::shared_ptr<EventLoop> loop(core_, &core_->loop);
-        environment->server =
-            make_command_server(loop, std::move(*result->guest), environment->backend->id());
+        environment->server = make_command_server(loop, std::move(*result->guest), environment->backend->id());
         environment->server->start();
       }
       environment->number = core_->next_environment++;

@@ -74,7 +74,8 @@ Started Execution::command_started() const {
 
 void Execution::start(std::vector<UniqueFd> stdio) {
   environment_->running.insert(this);
-  if (request_.shell && environment_->server && environment_->server->passes_descriptors()) return wait_for_turn(std::move(stdio));
+  if (request_.shell && environment_->server && environment_->server->passes_descriptors())
+    return wait_for_turn(std::move(stdio));
   begin(std::move(stdio));
 }
 

@@ -1,6 +1,6 @@
 // One command in one environment: brings together what the plugin (or the guest that serves the
-// environment) says about the process it started and what the guest says about the command, into the events of messages.hpp. Everything
-// here is on the loop's thread; calls that may block go to workers.
+// environment) says about the process it started and what the guest says about the command, into the events of
+// messages.hpp. Everything here is on the loop's thread; calls that may block go to workers.
 #pragma once
 
 #include <chrono>
@@ -44,7 +44,8 @@ class Execution : public std::enable_shared_from_this<Execution> {
   void start(std::vector<UniqueFd> stdio);
   // To the command's process group once it has started; 9 as kill().
   void signal(int number);
-  // The whole tree: by the guest, after 2 s by the plugin (or the guest that serves), after 2 s more with the environment.
+  // The whole tree: by the guest, after 2 s by the plugin (or the guest that serves), after 2 s more with the
+  // environment.
   void kill();
   // The same with less patience: the host is gone.
   void kill_hard();
@@ -89,7 +90,7 @@ class Execution : public std::enable_shared_from_this<Execution> {
   SpawnRequest request_;
   std::optional<GuestChannel> guest_;
   bool guest_open_ = false;
-  std::optional<Failure> failure_;  // what the guest reported or broke; told when nothing is left
+  std::optional<Failure> failure_;           // what the guest reported or broke; told when nothing is left
   std::shared_ptr<StartedProcess> process_;  // what runs in the environment; with a guest, that
   bool served_ = false;                      // by the environment's own guest, and not by the plugin
   std::unique_ptr<shell::Run> shell_;
@@ -99,8 +100,8 @@ class Execution : public std::enable_shared_from_this<Execution> {
   bool process_started_ = false;
   bool perhaps_started_ = false;  // what could say whether it was started is lost
   bool process_done_ = false;     // it said its last word: only release may follow
-  bool kill_requested_ = false;  // by the host
-  bool finished_ = false;        // the last event was sent
+  bool kill_requested_ = false;   // by the host
+  bool finished_ = false;         // the last event was sent
   bool retired_ = false;
   std::vector<int> held_signals_;  // until the command has started
   KillStage kill_stage_ = KillStage::none;

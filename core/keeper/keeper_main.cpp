@@ -13,8 +13,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/keeper/keeper.hpp"
 #include "core/keeper/detached.hpp"
+#include "core/keeper/keeper.hpp"
 #include "core/keeper/keeper_program.hpp"
 
 namespace {

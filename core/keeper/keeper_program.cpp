@@ -93,10 +93,9 @@ Result<pid_t> spawn_keeper_program(const std::string& program, std::vector<std::
   if (error == 0)
     error = ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), pointers.data(), environment);
   if (error != 0) {
-    return unexpected(make_failure(
-        FailureKind::unavailable, Phase::provision,
-        fmt::format("the keeper \"{}\" can't be started: {}", program, std::strerror(error)), "posix_spawn", error,
-        "check the installation: it belongs into libexec/exechost"));
+    return unexpected(make_failure(FailureKind::unavailable, Phase::provision,
+                                   fmt::format("the keeper \"{}\" can't be started: {}", program, std::strerror(error)),
+                                   "posix_spawn", error, "check the installation: it belongs into libexec/exechost"));
   }
   return pid;
 }

@@ -56,9 +56,9 @@ struct SessionChoice {
 
 struct OpenRequest {
   PluginChoice plugin;
-  nlohmann::json document;  // plan::open_document
-  bool serve = false;       // put a guest in that serves the commands, confined so
-  bool stream = false;      // and is reached over byte streams
+  nlohmann::json document;          // plan::open_document
+  bool serve = false;               // put a guest in that serves the commands, confined so
+  bool stream = false;              // and is reached over byte streams
   std::uint32_t lease_ms = 30'000;  // there: the environment is lost when so long nothing is heard of it
   plan::Confinement confinement;
   std::optional<SessionChoice> session;  // not set: for this host alone
@@ -83,8 +83,8 @@ struct SpawnRequest {
   bool builtin = false;   // argv names a command that the guest itself is (docs/guest.md)
   plan::Confinement confinement;
   std::optional<BackgroundChoice> background;  // set: no descriptors travel
-  std::optional<plan::ShellRun> shell;   // in an environment with a guest that serves, in place of argv
-  std::array<int, 3> stdio{-1, -1, -1};  // pipes, a terminal's slave or /dev/null; duplicated, stay the caller's
+  std::optional<plan::ShellRun> shell;         // in an environment with a guest that serves, in place of argv
+  std::array<int, 3> stdio{-1, -1, -1};        // pipes, a terminal's slave or /dev/null; duplicated, stay the caller's
   std::int64_t deadline_ns = INT64_MAX;
 };
 
@@ -137,9 +137,9 @@ enum class ReplyStatus { ok, failed, timed_out, cancelled };
 struct Reply {
   ReplyStatus status = ReplyStatus::failed;
   Failure failure;      // for failed
-  nlohmann::json body;  // probe: the plugin's answer; open: {"environment": N, "id": ..., "init": ..., "reused": BOOL, and of a session
-                        // "lost": BOOL: it was there before, in a keeper that died};
-                        // list: [{"name": ..., "labels": {...}}], checked; sessions: named_sessions.hpp
+  nlohmann::json body;  // probe: the plugin's answer; open: {"environment": N, "id": ..., "init": ..., "reused": BOOL,
+                        // and of a session "lost": BOOL: it was there before, in a keeper that died}; list: [{"name":
+                        // ..., "labels": {...}}], checked; sessions: named_sessions.hpp
 };
 
 // What happens to one execution, in this order: confined?, started?, exited?, then exactly one

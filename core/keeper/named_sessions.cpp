@@ -124,9 +124,9 @@ void NamedSessions::begin_opening(const Key& key) {
   session.backend = request.plugin.id;
   // Its number is known only afterwards; neither handler is called before.
   const auto id = std::make_shared<Operations::Id>(0);
-  auto begun = operations_.begin(request.deadline_ns,
-                                 fmt::format("backend \"{}\", opening an environment,", request.plugin.id),
-                                 [this, key, id](const Operations::Ending& ending) { opened(key, *id, ending, nullptr); });
+  auto begun =
+      operations_.begin(request.deadline_ns, fmt::format("backend \"{}\", opening an environment,", request.plugin.id),
+                        [this, key, id](const Operations::Ending& ending) { opened(key, *id, ending, nullptr); });
   if (!begun) {
     Operations::Ending ending;
     ending.result = CallResult::failed(begun.error());
@@ -178,7 +178,8 @@ void NamedSessions::opened(const Key& key, Operations::Id id, const Operations::
   auto waiters = std::exchange(session.waiters, {});
   const bool only_the_first = ending.stopped || ending.result.status != ReplyStatus::failed;
   std::list<Waiter> others;
-  if (only_the_first && !waiters.empty()) others.splice(others.end(), waiters, std::next(waiters.begin()), waiters.end());
+  if (only_the_first && !waiters.empty())
+    others.splice(others.end(), waiters, std::next(waiters.begin()), waiters.end());
   for (const Waiter& waiter : waiters) {
     Reply reply;
     reply.status = ending.result.status == ReplyStatus::ok ? ending.stop_status : ending.result.status;
@@ -345,10 +346,7 @@ nlohmann::json NamedSessions::list(const std::string& owner) const {
     if (key.first != owner) continue;
     const bool open = session.environment != nullptr;
     const bool idle = open && session.users.empty() && session.environment->running.empty();
-    const char* const state = !open                          ? "opening"
-                              : session.environment->closing ? "closing"
-                              : idle                         ? "idle"
-                                                             : "running";
+    const char* const state = !open ? "opening" : session.environment->closing ? "closing" : idle ? "idle" : "running";
     sessions.push_back({{"name", to_valid_utf8(key.second)},
                         {"owner", to_valid_utf8(key.first)},
                         {"backend", session.backend},

@@ -114,8 +114,8 @@ class JoinedKeeper final : public RunningKeeper {
 Result<std::unique_ptr<RunningKeeper>> start_child(const std::string& program, const KeeperOptions& options) {
   auto sockets = make_sockets();
   if (!sockets) return unexpected(sockets.error());
-  auto started = spawn_keeper_program(
-      program, {"--ledger", options.ledger_folder, "--guest", options.guest_path}, sockets->keepers.get(), environ);
+  auto started = spawn_keeper_program(program, {"--ledger", options.ledger_folder, "--guest", options.guest_path},
+                                      sockets->keepers.get(), environ);
   if (!started) return unexpected(started.error());
   const pid_t pid = *started;
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

@@ -34,8 +34,8 @@ bool waits_for(int fd, int timeout_ms) {
 ProcessNews PluginProcess::broken(const std::string& what) const {
   ProcessNews news;
   news.kind = ProcessNews::Kind::failed;
-  news.failure = make_failure(FailureKind::protocol_error, Phase::run,
-                              fmt::format("backend \"{}\" {}", backend_, what), "wait");
+  news.failure =
+      make_failure(FailureKind::protocol_error, Phase::run, fmt::format("backend \"{}\" {}", backend_, what), "wait");
   return news;
 }
 

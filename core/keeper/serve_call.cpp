@@ -64,9 +64,8 @@ CallResult wait_until_ready(GuestChannel& channel, StartedProcess& process, cons
       return ended_early(std::move(news));
     const int timeout = milliseconds_until(limits.deadline_ns);
     if (timeout == 0) return stopped(ReplyStatus::timed_out);
-    pollfd entries[3] = {{closed ? -1 : channel.fd(), POLLIN, 0},
-                         {process.event_fd(), POLLIN, 0},
-                         {limits.cancel_fd, POLLIN, 0}};
+    pollfd entries[3] = {
+        {closed ? -1 : channel.fd(), POLLIN, 0}, {process.event_fd(), POLLIN, 0}, {limits.cancel_fd, POLLIN, 0}};
     if (::poll(entries, 3, timeout) > 0 && entries[2].revents != 0) return stopped(ReplyStatus::cancelled);
   }
 }
@@ -96,8 +95,7 @@ CallResult start_serving(Environment& environment, const plan::Confinement& conf
   inputs.working_directory = "/";
   const SpawnOutcome outcome = spawn_in(environment, inputs, limits);
   if (outcome.result.status != ReplyStatus::ok) return outcome.result;
-  guest.process =
-      std::make_shared<PluginProcess>(outcome.table, outcome.event_fd, environment.backend->id());
+  guest.process = std::make_shared<PluginProcess>(outcome.table, outcome.event_fd, environment.backend->id());
   CallResult ready = wait_until_ready(*channel, *guest.process, request, limits);
   guest.socket = channel->take_socket();
   if (ready.status != ReplyStatus::ok) end_guest(guest);

@@ -13,9 +13,9 @@
 namespace exechost::keeper {
 namespace {
 
-constexpr std::size_t kMostEnded = 64;                         // of one session
-constexpr std::size_t kMostKeptBytes = 64UL * 1024 * 1024;     // of the ended ones of one session
-constexpr auto kKeptAfterSession = std::chrono::minutes(60);   // what its commands said
+constexpr std::size_t kMostEnded = 64;                        // of one session
+constexpr std::size_t kMostKeptBytes = 64UL * 1024 * 1024;    // of the ended ones of one session
+constexpr auto kKeptAfterSession = std::chrono::minutes(60);  // what its commands said
 constexpr auto kCloseTime = std::chrono::seconds(3);
 
 std::string in_quotes(const std::string& text) { return "\"" + escape_for_terminal(to_valid_utf8(text)) + "\""; }
@@ -44,25 +44,24 @@ void NamedSessions::start_background(const std::shared_ptr<Environment>& environ
   if (taken) {
     return send(not_started(make_failure(
         FailureKind::invalid_request, Phase::spawn,
-        fmt::format("session {} has a command {} already", in_quotes(key.second), in_quotes(request.background->id)), "id", 0,
-        "choose another name for it")));
+        fmt::format("session {} has a command {} already", in_quotes(key.second), in_quotes(request.background->id)),
+        "id", 0, "choose another name for it")));
   }
   const auto command = std::make_shared<BackgroundCommand>(loop_, request);
   auto streams = command->open_streams();
   if (!streams) return send(not_started(streams.error()));
   commands.push_back(command);
-  Execution::Surroundings surroundings{
-      loop_,
-      pool_,
-      operations_,
-      [command, send = std::move(send)](ExecutionEvent event) {
-        command->on_event(event);
-        send(std::move(event));
-      },
-      [this, key] { drop_old_commands(key); },
-      [this, environment](Environments::Closed closed) {
-        destroy(environment, false, deadline_after(kCloseTime), std::move(closed));
-      }};
+  Execution::Surroundings surroundings{loop_,
+                                       pool_,
+                                       operations_,
+                                       [command, send = std::move(send)](ExecutionEvent event) {
+                                         command->on_event(event);
+                                         send(std::move(event));
+                                       },
+                                       [this, key] { drop_old_commands(key); },
+                                       [this, environment](Environments::Closed closed) {
+                                         destroy(environment, false, deadline_after(kCloseTime), std::move(closed));
+                                       }};
   const auto execution = std::make_shared<Execution>(std::move(surroundings), environment, std::move(request));
   command->runs_as(execution);
   execution->start(std::move(*streams));
@@ -83,9 +82,9 @@ void NamedSessions::about_background(const SessionsRequest& request, const Answe
   if (!command) {
     reply.failure = make_failure(
         FailureKind::invalid_request, Phase::run,
-        request.command.empty()
-            ? fmt::format("session {} has no command in the background", in_quotes(request.name))
-            : fmt::format("session {} has no command {} in the background", in_quotes(request.name), in_quotes(request.command)),
+        request.command.empty() ? fmt::format("session {} has no command in the background", in_quotes(request.name))
+                                : fmt::format("session {} has no command {} in the background", in_quotes(request.name),
+                                              in_quotes(request.command)),
         "command", 0, "`exechost ps` lists sessions and their commands");
     return answer(std::move(reply));
   }

@@ -18,7 +18,7 @@ struct ProcessNews {
   ResourceUsage usage;
   Failure failure;
   bool perhaps_started = false;  // failed: nobody can say that it was not started
-  bool perhaps_left = false;  // failed: something of it may still run, so its environment has to go
+  bool perhaps_left = false;     // failed: something of it may still run, so its environment has to go
 };
 
 // After `ended` or `failed` only signal and release follow.

@@ -9,9 +9,9 @@
 namespace exechost::guest {
 
 struct ServedExecution {
-  std::int32_t number = 0;   // the keeper's; 0: this place is free
-  pid_t supervisor = -1;     // -1: it has ended, and what it may have left is being killed
-  int wait_status = 0;       // of the supervisor
+  std::int32_t number = 0;  // the keeper's; 0: this place is free
+  pid_t supervisor = -1;    // -1: it has ended, and what it may have left is being killed
+  int wait_status = 0;      // of the supervisor
 };
 
 // As many as fit. Small numbers: a walk over all is quicker than anything clever.

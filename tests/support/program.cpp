@@ -69,7 +69,8 @@ int ProgramEnd::exit_status() const {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-Program::Program(const ProgramOptions& options) : terminal_(options.terminal), leaves_a_keeper_(options.leaves_a_keeper), input_(options.input) {
+Program::Program(const ProgramOptions& options)
+    : terminal_(options.terminal), leaves_a_keeper_(options.leaves_a_keeper), input_(options.input) {
   become_subreaper();
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));  // a program may end without reading its input
   for (const auto& process : all_processes()) {

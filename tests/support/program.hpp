@@ -30,7 +30,7 @@ struct ProgramOptions {
   int stdout_fd = kPipe;
   int stderr_fd = kPipe;
   bool leaves_a_keeper = false;  // what it leaves behind stays when this ends
-  bool terminal = false;  // all three are one new terminal; what appears on it is `out`
+  bool terminal = false;         // all three are one new terminal; what appears on it is `out`
 };
 
 struct ProgramEnd {

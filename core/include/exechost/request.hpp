@@ -48,10 +48,10 @@ struct Request {
   std::optional<std::string> cwd;
   std::map<std::string, std::string> env;  // added to the environment the settings build
 
-  std::optional<std::string> tier;                   // "sandbox", "gateway", "node"
-  std::optional<std::string> backend;                // "bwrap", "docker", ...
-  std::optional<std::string> profile;                // "run", "install", "read_only" or the user's own
-  std::optional<std::string> session;                // name of the environment to share, also with other programs
+  std::optional<std::string> tier;     // "sandbox", "gateway", "node"
+  std::optional<std::string> backend;  // "bwrap", "docker", ...
+  std::optional<std::string> profile;  // "run", "install", "read_only" or the user's own
+  std::optional<std::string> session;  // name of the environment to share, also with other programs
   // A session that was opened for another place is closed, with what runs in it, and opened anew; else such a
   // request is refused.
   bool recreate_session = false;

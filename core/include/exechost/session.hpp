@@ -34,11 +34,11 @@ struct LogRange {
 // One such command, as its keeper knows it.
 struct DetachedCommand {
   std::string id;
-  std::string command;            // for a person
-  bool ended = false;             // nothing of it is left, and all of its output is there
-  Status status = Status::exited; // when it has ended: exited, signaled, timed_out or failed
-  int exit_code = -1;             // for exited
-  int signal = 0;                 // for signaled
+  std::string command;             // for a person
+  bool ended = false;              // nothing of it is left, and all of its output is there
+  Status status = Status::exited;  // when it has ended: exited, signaled, timed_out or failed
+  int exit_code = -1;              // for exited
+  int signal = 0;                  // for signaled
   Started started = Started::unknown;
   std::optional<Failure> failure;
   std::chrono::milliseconds duration{0};

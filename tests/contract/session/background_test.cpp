@@ -70,8 +70,8 @@ TEST_F(Background, GoesOnWithoutItsHostAndAnotherHearsOfIt) {
 
 TEST_F(Background, TheCommandLineDoesAllOfIt) {
   const Barrier barrier(scene_->workspace() + "/barrier");
-  const ProgramEnd started = command({"start", "--detach", "--session", "s", "--id", "job", "--shell",
-                                      "echo said; " + barrier.wait() + "exit 3"});
+  const ProgramEnd started = command(
+      {"start", "--detach", "--session", "s", "--id", "job", "--shell", "echo said; " + barrier.wait() + "exit 3"});
   ASSERT_EQ(started.exit_status(), 0) << started.err;
   EXPECT_EQ(started.out, "job\n");
   Program waiting(cli({"wait", "s", "job"}));

@@ -13,11 +13,11 @@ namespace exechost::test {
 namespace {
 
 using namespace std::chrono_literals;
+using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using nlohmann::json;
 
 class Named : public NamedScene {
  protected:
@@ -86,8 +86,8 @@ TEST_F(Named, ManyProgramsAtOnceOpenOne) {
   constexpr int kPrograms = 20;
   std::vector<std::unique_ptr<Program>> programs;
   for (int i = 0; i < kPrograms; ++i) {
-    programs.push_back(std::make_unique<Program>(cli(
-        {"run", "--json", "--session", "crowd", "--shell", "echo >> /tmp/all; cat; exit " + std::to_string(i)})));
+    programs.push_back(std::make_unique<Program>(
+        cli({"run", "--json", "--session", "crowd", "--shell", "echo >> /tmp/all; cat; exit " + std::to_string(i)})));
   }
   std::set<std::string> environments;
   for (int i = 0; i < kPrograms; ++i) {

@@ -114,7 +114,9 @@ class SharedEnvironmentsTest : public ::testing::Test {
   }
   bool release(const Outcome& outcome, Release how = Release::intact) {
     bool answered = false;
-    act([&] { environments_->release(outcome.acquired->lease, how, INT64_MAX, [&](const keeper::Reply&) { answered = true; }); });
+    act([&] {
+      environments_->release(outcome.acquired->lease, how, INT64_MAX, [&](const keeper::Reply&) { answered = true; });
+    });
     return answered;
   }
 

@@ -184,8 +184,9 @@ TEST_P(Serve, ACommandThatKillsItsSupervisorIsOver) {
   GuestProcess other(programs_, shell("echo up; read line; exit 4"), std::move(options));
   ASSERT_TRUE(other.wait_for_output("up\n"));
   for (int i = 0; i < 5; ++i) {
-    GuestProcess guest(programs_, shell(std::string(kDaemon) + "while [ -e /proc/$PPID ] && kill -9 $PPID; do :; done; sleep 1000"),
-                       served_by(server));
+    GuestProcess guest(
+        programs_, shell(std::string(kDaemon) + "while [ -e /proc/$PPID ] && kill -9 $PPID; do :; done; sleep 1000"),
+        served_by(server));
     ASSERT_TRUE(guest.finish());
     EXPECT_EQ(guest.find(MessageType::exited), nullptr);
     EXPECT_TRUE(WIFSIGNALED(guest.guest_status()));

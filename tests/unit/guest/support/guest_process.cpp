@@ -90,8 +90,8 @@ GuestProcess::GuestProcess(const StagedPrograms& programs, const SpecWriter& spe
     own.set_inherited(true);
     number_ = server_->run(guest_control.get(), stdio, options.further);
   } else {
-    launcher_ = launch_guest({programs, options.place, "exec", guest_control.get(), stdio, options.other_numbers,
-                              options.leaked});
+    launcher_ = launch_guest(
+        {programs, options.place, "exec", guest_control.get(), stdio, options.other_numbers, options.leaked});
   }
   guest_control.reset();
   if (options.send_spec) {

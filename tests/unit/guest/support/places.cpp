@@ -79,7 +79,8 @@ void become_init() {
 }  // namespace
 
 std::string name_of(const testing::TestParamInfo<Place>& place) {
-  return std::string(place.param.served ? "served_" : "") + (place.param.init ? "init" : "process") + (place.param.root ? "_root" : "_user");
+  return std::string(place.param.served ? "served_" : "") + (place.param.init ? "init" : "process") +
+         (place.param.root ? "_root" : "_user");
 }
 
 std::vector<Place> every_place() { return {{false, true}, {false, false}, {true, true}, {true, false}}; }
