@@ -50,7 +50,7 @@ int end_status(const DetachedCommand& command) {
   ExecResult result;
   result.status = command.status;
   result.exit_code = command.exit_code;
-  result.signal = command.signal;
+  result.signal_number = command.signal_number;
   result.failure = command.failure;
   if (command.failure) print_failure(*command.failure);
   return exit_status(result, 0);

@@ -50,7 +50,7 @@ Result<DetachedCommand> detached_command_from(const json& answer) {
     command.ended = answer.at("state") == "ended";
     if (command.ended) command.status = status_from(answer.at("status").get<std::string>());
     if (answer.at("exit_code").is_number()) command.exit_code = answer.at("exit_code").get<int>();
-    if (answer.at("signal").is_number()) command.signal = answer.at("signal").get<int>();
+    if (answer.at("signal").is_number()) command.signal_number = answer.at("signal").get<int>();
     const auto started = answer.at("started").get<std::string>();
     command.started = started == "yes" ? Started::yes : started == "no" ? Started::no : Started::unknown;
     if (!answer.at("failure").is_null()) command.failure = failure_from(answer.at("failure"));

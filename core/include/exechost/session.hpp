@@ -38,7 +38,7 @@ struct DetachedCommand {
   bool ended = false;              // nothing of it is left, and all of its output is there
   Status status = Status::exited;  // when it has ended: exited, signaled, timed_out or failed
   int exit_code = -1;              // for exited
-  int signal = 0;                  // for signaled
+  int signal_number = 0;           // for signaled
   Started started = Started::unknown;
   std::optional<Failure> failure;
   std::chrono::milliseconds duration{0};

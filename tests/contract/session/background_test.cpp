@@ -97,7 +97,7 @@ TEST_F(Background, KillEndsTheWholeTree) {
   EXPECT_EQ(command({"kill", "--signal", "KILL", "s"}).exit_status(), 0);
   const DetachedCommand ended = end_of(session, "");
   EXPECT_EQ(ended.status, Status::signaled);
-  EXPECT_EQ(ended.signal, SIGKILL);
+  EXPECT_EQ(ended.signal_number, SIGKILL);
   EXPECT_TRUE(witness.let_go());
 }
 
