@@ -77,7 +77,7 @@ class StreamKeeper : public KeeperTest {
     SpawnRequest nothing;
     nothing.argv = {"serve"};
     nothing.confinement = stream_request().confinement;
-    const auto spec = make_spec(nothing, false);
+    const auto spec = make_spec(nothing, false, nullptr);
     ASSERT_TRUE(spec);
     struct stat status {};
     ASSERT_EQ(::fstat(spec->get(), &status), 0);
