@@ -314,6 +314,12 @@ Result<ApplyResult> ExecHost::apply(const Request& request, const std::vector<st
 Result<void> ExecHost::discard_changes(const Request& request) {
   auto session = impl_->session_of(request);
   if (!session) return unexpected(session.error());
+  if (auto copy = impl_->copies->find(session->first); !copy) return unexpected(copy.error());
+  // Its environment would show a copy that is gone, and what runs in it would write there.
+  if (!session->first.empty()) {
+    auto stopped = stop_session(session->first);
+    if (!stopped && stopped.error().kind != FailureKind::invalid_request) return stopped;
+  }
   return impl_->copies->discard(session->first);
 }
 

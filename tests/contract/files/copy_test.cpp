@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/keepers.hpp"
 #include "tests/support/library_host.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -48,6 +49,8 @@ class Copy : public ::testing::TestWithParam<KeeperPlacement> {
     }
     return false;
   }
+
+  void TearDown() override { end_keepers(*scene_); }
 
   std::unique_ptr<Scene> scene_ = own_scene();
   TempFolder local_{"/var/tmp", geteuid(), getegid()};

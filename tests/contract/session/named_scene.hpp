@@ -2,10 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <chrono>
-#include <csignal>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +10,7 @@
 
 #include "exechost/host.hpp"
 #include "exechost/session.hpp"
+#include "tests/support/keepers.hpp"
 #include "tests/support/library_host.hpp"
 #include "tests/support/processes.hpp"
 
@@ -21,12 +19,7 @@ namespace exechost::test {
 class NamedScene : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { become_subreaper(); }
-  void TearDown() override {
-    for (const pid_t pid : keepers()) {
-      ::kill(pid, SIGTERM);
-      EXPECT_TRUE(ended(pid)) << "a keeper does not end";
-    }
-  }
+  void TearDown() override { end_keepers(*scene_); }
 
   // With an environment of the scene, as every program of its user would make it.
   std::unique_ptr<ExecHost> make_host() const {
@@ -40,28 +33,13 @@ class NamedScene : public ::testing::Test {
   }
   ProgramEnd command(std::vector<std::string> arguments) const { return run_program(cli(std::move(arguments))); }
 
-  // This scene's detached keepers that run.
-  std::vector<pid_t> keepers() const {
-    std::vector<pid_t> found;
-    for (const auto& process : all_processes()) {
-      if (process.name == "exechost-keeper" && process.state != 'Z' &&
-          process.command.find(scene_->runtime_folder() + "/exechost/keepers") != std::string::npos) {
-        found.push_back(process.pid);
-      }
-    }
-    return found;
-  }
+  std::vector<pid_t> keepers() const { return keepers_of(*scene_); }
   pid_t keeper() const {
     const auto found = keepers();
     EXPECT_EQ(found.size(), 1u);
     return found.empty() ? -1 : found.front();
   }
-  // Waits for it, and reaps it where it is a child of this process, the subreaper.
-  static bool ended(pid_t pid) {
-    if (!wait_until_ended(pid, std::chrono::seconds(20))) return false;
-    ::waitpid(pid, nullptr, WNOHANG);
-    return true;
-  }
+  static bool ended(pid_t pid) { return keeper_ended(pid); }
 
   std::unique_ptr<Scene> scene_ = own_scene();
 };

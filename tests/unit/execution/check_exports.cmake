@@ -8,7 +8,7 @@ set(count 0)
 foreach(line IN LISTS lines)
   if(line MATCHES "^[0-9a-f]+ [A-Za-z] (.*)$")
     set(name "${CMAKE_MATCH_1}")
-    if(NOT name MATCHES "^exechost::(ExecHost|Execution|ExecResult|to_string|failure_kind_from|phase_from|describe|gateway::Gateway|gateway::default_protected_names)[^A-Za-z]" AND
+    if(NOT name MATCHES "^exechost::(ExecHost|Execution|ExecResult|Session|CopyResult|ChangeList|ApplyResult|to_string|failure_kind_from|phase_from|describe|gateway::Gateway|gateway::default_protected_names)[^A-Za-z]" AND
        NOT name MATCHES "^exechost_[a-z_]+@@EXECHOST_0$" AND NOT name MATCHES "^EXECHOST_0")
       message(SEND_ERROR "exported but not public: ${name}")
     endif()

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,10 +17,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// This process's own: other tests run at the same time.
 std::string scratch() {
   std::string folder = ::testing::TempDir();
   while (folder.ends_with('/')) folder.pop_back();
-  return folder;
+  return folder + "/exechost-shell-" + std::to_string(::getpid());
 }
 
 struct Kept {
@@ -89,6 +92,7 @@ TEST_P(Both, EveryByteOfAValueAndOfAFolder) {
     EXPECT_EQ(end.out, nul("OTHER=" + bytes) + nul("VALUE=" + bytes) + folder + "." + folder + "\n") << locale;
     EXPECT_EQ(end.err, "");
   }
+  std::filesystem::remove_all(scratch());
 }
 
 TEST_P(Both, WhatTheRunGivesWins) {
@@ -111,6 +115,7 @@ TEST_P(Both, AFolderThatIsGone) {
   EXPECT_EQ(end.out, folder + "\n");
   EXPECT_EQ(end.err, "");
   EXPECT_EQ(end.handed.other_folder(), folder);
+  std::filesystem::remove_all(scratch());
 }
 
 TEST_P(Both, AVariableOfTheSameNameAsWhatBashReadsFirst) {
