@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -75,6 +77,7 @@ class DetachedKeeper {
   int run() {
     listen();
     loop().watch(signals_.get(), POLLIN, [this](short) { end(); });
+    watch_folder();
     look_whether_used();
     loop().run();
     const bool clean = pool_.finish(deadline_after(kWorkerPatience));
@@ -96,6 +99,23 @@ class DetachedKeeper {
 
   void listen() {
     loop().watch(listener_.get(), POLLIN, [this](short) { accept_all(); });
+  }
+
+  // One that nobody can find any more ends, with its sessions: a login's runtime folder goes with the login.
+  void watch_folder() {
+    const std::string path = fmt::format("/proc/self/fd/{}", folder_.get());
+    constexpr std::uint32_t kGone = IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF;
+    struct stat mine {};
+    if (::fstatat(folder_.get(), (name_ + ".sock").c_str(), &mine, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (!changes_ || ::inotify_add_watch(changes_.get(), path.c_str(), kGone) < 0) return;
+    loop().watch(changes_.get(), POLLIN, [this, mine](short) {
+      std::array<char, 4096> events{};
+      while (::read(changes_.get(), events.data(), events.size()) > 0) {
+      }
+      struct stat now {};
+      const bool there = ::fstatat(folder_.get(), (name_ + ".sock").c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0;
+      if (!there || now.st_ino != mine.st_ino || now.st_dev != mine.st_dev) end();
+    });
   }
 
   void accept_all() {
@@ -160,9 +180,10 @@ class DetachedKeeper {
   // Whoever is waiting to be accepted is not served any more, and finds another keeper.
   void end() {
     if (std::exchange(ending_, true)) return;
-    ::unlinkat(folder_.get(), (name_ + ".sock").c_str(), 0);
     loop().unwatch(listener_.get());
     loop().unwatch(signals_.get());
+    if (changes_) loop().unwatch(changes_.get());
+    ::unlinkat(folder_.get(), (name_ + ".sock").c_str(), 0);
     listener_.reset();
     for (const auto& [number, connected] : connections_) connected.connection->end();
     sessions_->end_all(deadline_after(kCloseTime));
@@ -176,6 +197,7 @@ class DetachedKeeper {
   const std::string name_;
   UniqueFd listener_;
   const UniqueFd signals_;
+  const UniqueFd changes_{::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};  // in the folder
   std::optional<NamedSessions> sessions_;
   std::map<std::uint64_t, Connected> connections_;
   std::uint64_t next_ = 1;

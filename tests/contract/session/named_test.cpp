@@ -224,6 +224,18 @@ TEST_F(Named, AKeeperThatIsToldToEndLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(scene_->runtime_folder() + "/exechost/ledger"));
 }
 
+TEST_F(Named, AKeeperThatNobodyCanFindEnds) {
+  const auto host = make_host();
+  const Witness witness(scene_->workspace() + "/witness");
+  auto running = host->session("s").start(shell_request(witness.hold() + "(setsid sleep 100 &); sleep 100"));
+  ASSERT_TRUE(running);
+  ASSERT_TRUE(witness.wait_held());
+  const pid_t pid = keeper();
+  std::filesystem::remove_all(scene_->runtime_folder() + "/exechost/keepers");
+  EXPECT_TRUE(ended(pid));
+  EXPECT_TRUE(witness.let_go());
+}
+
 TEST_F(Named, AKeeperThatNobodyNeedsEnds) {
   ASSERT_EQ(command({"run", "--session", "s", "--", "true"}).exit_status(), 0);
   const pid_t pid = keeper();
