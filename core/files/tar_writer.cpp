@@ -37,8 +37,8 @@ Result<void> TarWriter::put(tar::Type type, std::string_view name, std::string_v
   header.type = type;
   header.mode = mode;
   header.size = size;
-  std::memcpy(header.name, name.data(), std::min(name.size(), tar::kShortName - 1));  // room for a folder's slash
-  std::memcpy(header.link, target.data(), std::min(target.size(), tar::kShortName));
+  name.copy(header.name, tar::kShortName - 1);  // room for a folder's slash
+  target.copy(header.link, tar::kShortName);
   std::array<char, tar::kBlock> block{};
   tar::encode(header, block.data());
   return send({block.data(), block.size()});
