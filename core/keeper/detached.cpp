@@ -218,7 +218,7 @@ UniqueFd take_signals() {
 
 }  // namespace
 
-int run_detached(const DetachedPlace& place, KeeperOptions options) {
+int run_detached(const DetachedPlace& place, const KeeperOptions& options) {
   auto folder = cleanup::make_own_folder(place.folder, "the keepers' folder");
   if (!folder) return kDetachedCantServe;
   const UniqueFd lock = take_place(folder->get(), place.name);

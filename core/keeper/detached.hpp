@@ -21,6 +21,6 @@ inline constexpr int kDetachedOtherServes = 3;  // one has that place already, o
 
 // In the program exechost-keeper, before it has threads. Returns an exit status: in the starting process at once, in
 // the keeper (a child of it) when nobody has used it for a while, or a signal (TERM, INT, HUP) has ended it.
-int run_detached(const DetachedPlace& place, KeeperOptions options);
+int run_detached(const DetachedPlace& place, const KeeperOptions& options);
 
 }  // namespace exechost::keeper

@@ -99,7 +99,7 @@ Operations::Id Environments::end(const std::shared_ptr<Environment>& environment
   }
   environment->when_idle = run;
   std::vector<std::shared_ptr<Execution>> running;
-  for (Execution* const execution : environment->running) running.push_back(execution->shared_from_this());
+  for (Execution* const execution : environment->running) running.emplace_back(execution->shared_from_this());
   for (const auto& execution : running) execution->kill();
   return *begun;
 }

@@ -299,14 +299,14 @@ void NamedSessions::destroy(const std::shared_ptr<Environment>& environment, boo
 }
 
 void NamedSessions::close(const Key& key, bool purge, std::int64_t deadline_ns, Environments::Closed closed) {
-  const Key kept = key;  // perhaps the map's own, which goes with the session
-  Session& session = sessions_.at(kept);
+  Session& session = sessions_.at(key);
   loop_->cancel(std::exchange(session.idle_timer, 0));
   loop_->cancel(std::exchange(session.lifetime_timer, 0));
   const auto environment = session.environment;
   const bool first = !environment->closing;
   environments_.end(environment, purge, deadline_ns,
-                    [this, kept, environment, first, tell = std::move(closed)](const CallResult& result) {
+                    // A copy: the key may be the map's own, which goes with the session.
+                    [this, kept = key, environment, first, tell = std::move(closed)](const CallResult& result) {
                       tell(result);
                       if (first) this->closed(kept, environment.get(), result);
                     });
