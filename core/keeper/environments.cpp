@@ -64,7 +64,7 @@ void Environments::open(Operations::Id id, OpenRequest request, const Opened& op
 Operations::Id Environments::end(const std::shared_ptr<Environment>& environment, bool purge, std::int64_t deadline_ns,
                                  Closed closed) {
   if (environment->closing) {
-    environment->when_closed.push_back(std::move(closed));
+    environment->when_closed.emplace_back(std::move(closed));
     return 0;
   }
   const auto told = std::make_shared<bool>(false);
