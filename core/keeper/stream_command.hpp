@@ -38,7 +38,7 @@ class StreamCommand : public std::enable_shared_from_this<StreamCommand> {
   bool introduced() const { return introduced_ && spec_.done(); }
   // Everything small that is due.
   void say(guest::FrameWriter& writer, guest::WindowGrowth& growth);
-  // One frame of input, when there is any. False: nothing more for now.
+  // One frame of input, when there is any. False: there is none.
   bool feed(guest::FrameWriter& writer);
 
   // Nothing of it may stay.

@@ -12,7 +12,7 @@ class FrameWriter {
  public:
   // Room for a frame with a payload of that size.
   bool has_room(std::size_t payload) const { return kSize - size() >= sizeof(FrameHeader) + payload; }
-  // Of the largest payload that there is room for now.
+  // The size of the largest payload that there is room for at this moment.
   std::size_t room() const {
     const std::size_t left = kSize - size();
     return left <= sizeof(FrameHeader) ? 0 : left - sizeof(FrameHeader);
