@@ -31,8 +31,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kAwait = 30s;        // then it is asked for anew
-constexpr auto kInputRetry = 20ms;  // the command has not read what it was given
+constexpr auto kAwait = 30s;  // then it is asked for anew
 
 HostOptions host_options() {
   HostOptions options;
@@ -113,7 +112,6 @@ void pass_input(const std::stop_token& stop, const Session& session, const std::
       const auto taken = session.write_input(command, left);
       if (!taken) return;
       left.remove_prefix(*taken);
-      if (*taken == 0) std::this_thread::sleep_for(kInputRetry);
     }
   }
 }

@@ -75,6 +75,8 @@ BackgroundCommand::BackgroundCommand(std::shared_ptr<EventLoop> loop, const Spaw
 BackgroundCommand::~BackgroundCommand() {
   for (const EventLoop::Timer timer : {deadline_, grace_, drain_}) loop_->cancel(timer);
   for (const Watcher& watcher : watchers_) loop_->cancel(watcher.timer);
+  if (pending_input_) loop_->cancel(pending_input_->timer);
+  if (input_) loop_->unwatch(input_.get());
   if (out_) loop_->unwatch(out_.get());
   if (err_) loop_->unwatch(err_.get());
 }
@@ -155,7 +157,7 @@ void BackgroundCommand::on_event(const ExecutionEvent& event) {
     case ExecutionEvent::Kind::gone:
       over_ = true;
       for (EventLoop::Timer* const timer : {&deadline_, &grace_}) loop_->cancel(std::exchange(*timer, 0));
-      input_.reset();
+      close_input();
       // Whoever has the streams still is none of its processes.
       drain_ = loop_->at(deadline_after(kDrain), [weak = weak_from_this()] {
         const auto self = weak.lock();
@@ -269,18 +271,63 @@ void BackgroundCommand::signal(int number) {
   if (const auto execution = execution_.lock()) execution->signal(number);
 }
 
-Result<std::size_t> BackgroundCommand::write_input(std::string_view data) {
+void BackgroundCommand::write_input(std::string data, std::int64_t deadline_ns, Answer answer) {
+  if (pending_input_) {
+    Reply busy;
+    busy.failure = make_failure(FailureKind::unavailable, Phase::run, "somebody else is writing to the command's input",
+                                "input", 0, "try again when that is done");
+    return answer(std::move(busy));
+  }
+  pending_input_ = PendingInput{std::move(data), 0, std::move(answer)};
+  if (deadline_ns != kNoDeadline) {
+    pending_input_->timer = loop_->at(deadline_ns, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->try_input(true);
+    });
+  }
+  try_input(false);
+}
+
+void BackgroundCommand::try_input(bool last) {
+  if (!pending_input_) return;
   ssize_t written = -1;
   if (input_) {
     do {
-      written = ::write(input_.get(), data.data(), data.size());
+      written = ::write(input_.get(), pending_input_->data.data(), pending_input_->data.size());
     } while (written < 0 && errno == EINTR);
-    if (written >= 0) return static_cast<std::size_t>(written);
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
-    input_.reset();
+    const bool full = written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    if (full && !last) {
+      loop_->watch(input_.get(), POLLOUT, [weak = weak_from_this()](short) {
+        if (const auto self = weak.lock()) self->try_input(false);
+      });
+      return;
+    }
+    if (full) written = 0;
   }
-  return unexpected(make_failure(FailureKind::invalid_request, Phase::run, "the command's input is closed", "input", 0,
-                                 "`exechost start --stdin` keeps it open"));
+  Reply reply;
+  if (written >= 0) {
+    reply.status = ReplyStatus::ok;
+    reply.body = {{"taken", written}};
+    return answer_input(std::move(reply));
+  }
+  close_input();
+}
+
+void BackgroundCommand::answer_input(Reply reply) {
+  if (!pending_input_) return;
+  if (input_) loop_->unwatch(input_.get());
+  loop_->cancel(pending_input_->timer);
+  const Answer answer = std::move(pending_input_->answer);
+  pending_input_.reset();
+  answer(std::move(reply));
+}
+
+// Whoever waits for room hears of it.
+void BackgroundCommand::close_input() {
+  Reply closed;
+  closed.failure = make_failure(FailureKind::invalid_request, Phase::run, "the command's input is closed", "input", 0,
+                                "`exechost start --stdin` keeps it open");
+  answer_input(std::move(closed));
+  input_.reset();
 }
 
 }  // namespace exechost::keeper

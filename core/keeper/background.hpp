@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,10 @@ class BackgroundCommand : public std::enable_shared_from_this<BackgroundCommand>
   // The same answer as describe(), when it has ended or its output has grown beyond what was seen, or the deadline.
   void await(std::uint64_t out_seen, std::uint64_t err_seen, std::int64_t deadline_ns, Answer answer);
   void signal(int number);
-  // How much of it was taken. A closed or absent input: a failure.
-  Result<std::size_t> write_input(std::string_view data);
-  void close_input() { input_.reset(); }
+  // {"taken"}: how much of it was taken, as soon as that is something, or nothing at the deadline. A closed or absent
+  // input, or another writer that waits: a failure.
+  void write_input(std::string data, std::int64_t deadline_ns, Answer answer);
+  void close_input();
 
  private:
   struct Watcher {
@@ -59,7 +61,14 @@ class BackgroundCommand : public std::enable_shared_from_this<BackgroundCommand>
     EventLoop::Timer timer = 0;
     Answer answer;
   };
+  struct PendingInput {
+    std::string data;
+    EventLoop::Timer timer = 0;
+    Answer answer;
+  };
   void readable(UniqueFd& stream, OutputLog& log);
+  void try_input(bool last);
+  void answer_input(Reply reply);
   void time_is_up();
   void finish_when_read();
   void tell_watchers();
@@ -75,6 +84,7 @@ class BackgroundCommand : public std::enable_shared_from_this<BackgroundCommand>
   OutputLog out_log_;
   OutputLog err_log_;
   std::list<Watcher> watchers_;
+  std::optional<PendingInput> pending_input_;
   EventLoop::Timer deadline_ = 0;
   EventLoop::Timer grace_ = 0;
   EventLoop::Timer drain_ = 0;

@@ -94,14 +94,8 @@ void NamedSessions::about_background(const SessionsRequest& request, const Answe
       return command->await(request.out_seen, request.err_seen, request.deadline_ns, answer);
     case SessionsRequest::What::read: reply.body = command->read(request.stream, request.offset); break;
     case SessionsRequest::What::write:
-      if (request.data.empty()) {
-        command->close_input();
-      } else if (const auto taken = command->write_input(request.data)) {
-        reply.body = {{"taken", *taken}};
-      } else {
-        reply.status = ReplyStatus::failed;
-        reply.failure = taken.error();
-      }
+      if (!request.data.empty()) return command->write_input(request.data, request.deadline_ns, answer);
+      command->close_input();
       break;
     case SessionsRequest::What::signal: command->signal(request.number); break;
     case SessionsRequest::What::list:

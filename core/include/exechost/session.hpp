@@ -73,7 +73,7 @@ class EXECHOST_API Session {
   Result<std::string> read_log(const std::string& command, int stream, std::uint64_t& offset) const;
   // To its process group; SIGKILL ends the whole tree.
   Result<void> signal(const std::string& command, int number) const;
-  // How much was taken: as much as its pipe has room for, perhaps nothing.
+  // How much was taken: waits until its pipe has room for something, ten seconds at most; then it is nothing.
   Result<std::size_t> write_input(const std::string& command, std::string_view data) const;
   Result<void> close_input(const std::string& command) const;
 

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <utility>
 
 #include "tests/contract/session/named_scene.hpp"
 #include "tests/support/witness.hpp"
@@ -140,6 +141,26 @@ TEST_F(Background, InputIsExactAndEnds) {
   const auto late = session.write_input(*id, "x");
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().kind, FailureKind::invalid_request);
+}
+
+TEST_F(Background, InputBeyondThePipeWaitsForRoom) {
+  const auto host = make_host();
+  const Session session = host->session("s");
+  const Barrier barrier(scene_->workspace() + "/barrier");
+  const auto id = session.start_detached(script(barrier.wait() + "wc -c"), {"count", true});
+  ASSERT_TRUE(id) << id.error().message;
+  const std::string all(1024UL * 1024, 'x');
+  std::size_t sent = 0;
+  for (bool open = false; sent < all.size();) {
+    const auto taken = session.write_input(*id, std::string_view(all).substr(sent));
+    ASSERT_TRUE(taken) << taken.error().message;
+    ASSERT_GT(*taken, 0u) << "it waits until there is room";
+    sent += *taken;
+    if (!std::exchange(open, true)) barrier.open();
+  }
+  ASSERT_TRUE(session.close_input(*id));
+  EXPECT_EQ(end_of(session, *id).exit_code, 0);
+  EXPECT_EQ(all_of(session, *id, 1), "1048576\n");
 }
 
 TEST_F(Background, EndlessOutputKeepsItsEnd) {
