@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -40,12 +41,15 @@ constexpr int kBacklog = 128;
 
 // Whoever has the lock has the place, from before its socket is there until the process has ended.
 UniqueFd take_place(int folder, const std::string& name) {
-  UniqueFd file(::openat(folder, (name + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  flock lock{};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  if (!file || ::fcntl(file.get(), F_OFD_SETLK, &lock) != 0) return {};
+  // For reading only: that somebody closes it after writing tells those who wait that the keeper has ended (hold_open).
+  UniqueFd file(::openat(folder, (name + ".lock").c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return {};
   return file;
+}
+
+// Closed only when the process ends, after the lock, whose descriptor is lower: IN_CLOSE_WRITE (inotify(7)).
+UniqueFd hold_open(int folder, const std::string& name) {
+  return UniqueFd(::openat(folder, (name + ".lock").c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
 }
 
 // Under its name only when it listens already.
@@ -240,6 +244,7 @@ int run_detached(const DetachedPlace& place, const KeeperOptions& options) {
     ::_exit(got == 1 ? kDetachedServes : kDetachedCantServe);
   }
   // Here and not before: whoever connects is told the process that called listen (unix(7), SO_PEERCRED).
+  const UniqueFd held = hold_open(folder->get(), place.name);
   UniqueFd listener = listen_at(folder->get(), place.name);
   if (!listener) return kDetachedCantServe;
   if (::write(tell.get(), "l", 1) != 1) return kDetachedCantServe;

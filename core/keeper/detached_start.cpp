@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -14,7 +15,6 @@
 #include <chrono>
 #include <cstring>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "core/cleanup/own_folder.hpp"
@@ -28,7 +28,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr auto kPatience = std::chrono::seconds(8);  // longer than one that ends takes
-constexpr auto kRetry = std::chrono::milliseconds(5);
 constexpr int kHelloMs = 5000;
 constexpr const char* kWhat = "the keepers' folder";
 
@@ -118,6 +117,28 @@ Result<int> start_one(const DetachedPlace& place, const std::string& program, co
   return WIFEXITED(status) ? WEXITSTATUS(status) : kDetachedCantServe;
 }
 
+// Sees that a keeper's socket gets its name, or that a keeper has ended (detached.cpp, hold_open).
+class PlaceWatch {
+ public:
+  explicit PlaceWatch(int folder) : events_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+    const std::string path = fmt::format("/proc/self/fd/{}", folder);
+    if (events_ && ::inotify_add_watch(events_.get(), path.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE) < 0) events_.reset();
+  }
+  // What happened since the last time counts, too. Without a watch: at once.
+  void wait(steady_clock::time_point until) const {
+    if (!events_) return;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now()).count();
+    pollfd ready{events_.get(), POLLIN, 0};
+    ::poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    std::array<char, 4096> buffer{};
+    while (::read(events_.get(), buffer.data(), buffer.size()) > 0) {
+    }
+  }
+
+ private:
+  UniqueFd events_;
+};
+
 }  // namespace
 
 std::optional<sockaddr_un> address_in(int folder, const std::string& name) {
@@ -148,6 +169,7 @@ Result<UniqueFd> connect_detached(const DetachedPlace& place, const std::string&
   const auto folder = cleanup::make_own_folder(place.folder, kWhat);
   if (!folder) return unexpected(folder.error());
   const auto until = steady_clock::now() + kPatience;
+  const PlaceWatch changes(folder->get());
   for (;;) {
     auto found = find_detached(place);
     if (!found || *found) return found;
@@ -161,7 +183,7 @@ Result<UniqueFd> connect_detached(const DetachedPlace& place, const std::string&
       return unexpected(unavailable(fmt::format("the keeper in \"{}\" does not listen", place.folder), "keeper"));
     }
     // Another one is about to listen, or about to end.
-    if (*status == kDetachedOtherServes) std::this_thread::sleep_for(kRetry);
+    if (*status == kDetachedOtherServes) changes.wait(until);
   }
 }
 
