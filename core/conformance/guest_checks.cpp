@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -72,13 +73,18 @@ Verdict without_the_guest(Subject& subject, int number, std::string_view what) {
   if (!becomes_true([&] { return is_beating(beat) || (*started)->finished(); }, 20s) || (*started)->finished())
     return Verdict::failed(fmt::format("the command {}", in_words((*started)->wait())));
   const auto found = guests();
-  bool sent = !found.empty();
-  for (const pid_t pid : found) sent = ::kill(pid, number) == 0 && sent;
-  if (!sent) {
+  bool sent = false;
+  bool refused = false;
+  for (const pid_t pid : found) {
+    if (::kill(pid, number) == 0)
+      sent = true;
+    else if (errno != ESRCH)  // one that ended by itself since it was seen refused nothing
+      refused = true;
+  }
+  if (!sent || refused) {
     (*started)->cancel();
     (*started)->wait();
-    return Verdict::unchecked(found.empty() ? "its guest is not seen from here"
-                                            : "its guest can't be signalled from here");
+    return Verdict::unchecked(refused ? "its guest can't be signalled from here" : "its guest is not seen from here");
   }
   const ExecResult result = (*started)->wait();
   // However it is reported: nothing may be left.
