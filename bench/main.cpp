@@ -67,7 +67,8 @@ int main_with(int argc, char** argv) {
   CLI::App app("Measures ExecHost beside what it is made of and what it replaces.");
   Options options;
   app.add_option("--rounds", options.rounds, "Rounds of each comparison")->check(CLI::Range(5, 100000));
-  app.add_option("--only", options.only, "Only these comparisons: cold, node, dispatch, kill, parallel-N");
+  app.add_option("--only", options.only,
+                 "Only these comparisons: cold, node, dispatch, kill, warm, output, many, many-perl, parallel-N");
   app.add_option("--peers", options.peers, "Folder whose node_modules has codex and srt");
   app.add_option("--json", options.json_file, "Keep every single time here");
   app.add_option("--markdown", options.markdown_file, "Write the tables here too");

@@ -60,12 +60,12 @@ int main(int argc, char** argv) {
                        parse_descriptor(argv[i], "--stderr-fd=", stdio.fds[2]);
     if (!known) return usage();
   }
-  if (serve && cgroup != nullptr) return usage();
+  if (stream && cgroup != nullptr) return usage();
   int status = exechost::guest::kExitUsage;
   if (stream) {
     status = exechost::guest::run_stream_mode(stdio);
   } else {
-    status = serve ? exechost::guest::run_serve_mode(stdio) : exechost::guest::run_exec_mode(stdio, cgroup);
+    status = serve ? exechost::guest::run_serve_mode(stdio, cgroup) : exechost::guest::run_exec_mode(stdio, cgroup);
   }
   return status == exechost::guest::kExitUsage ? usage() : status;
 }

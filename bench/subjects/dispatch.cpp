@@ -2,6 +2,6 @@
 
 namespace exechost::bench {
 
-Once dispatch(const Place& place, KeeperPlacement keeper) { return host_run(place, "noop", keeper); }
+Once dispatch(const Place& place, KeeperPlacement keeper) { return host_run(place, "noop", keeper, Lasting::no); }
 
 }  // namespace exechost::bench

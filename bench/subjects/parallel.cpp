@@ -11,6 +11,7 @@ Once parallel_host_runs(const Place& place, int count) {
   Request request;
   request.argv = {"/bin/true"};
   request.backend = "bwrap";
+  request.settings_json = R"({"session": {"persistent": false}})";
   return [host, request, count] {
     std::vector<Execution> executions;
     const Stopwatch watch;

@@ -11,6 +11,7 @@
 #include "cli/stop_on_signal.hpp"
 #include "core/conformance/conformance.hpp"
 #include "core/conformance/report.hpp"
+#include "core/plan/capability.hpp"
 
 namespace exechost::cli {
 namespace {
@@ -56,6 +57,7 @@ class ConformanceCommand final : public Command {
            "  exechost conformance ./build/box.so --settings '{\"host\": \"farm1\"}' --json\n"
            "  exechost conformance ./build/box.so --only tree --only exec.signals\n"
            "  exechost conformance ./build/box.so --junit report.xml\n"
+           "  exechost conformance local\n"
            "\n"
            "Levels: 0 exec, 1 streams and signals, 2 environments, 3 limits, 4 recovery. What is not claimed, or can't "
            "be\n"
@@ -64,7 +66,8 @@ class ConformanceCommand final : public Command {
            "N.";
   }
   void add_options(CLI::App& app) override {
-    app.add_option("FILE", library_, "The plugin, FILE.so; its manifest FILE.json is beside it");
+    app.add_option("FILE", library_,
+                   "The plugin, FILE.so; its manifest FILE.json is beside it. Or local: the node tier");
     app.add_option("--settings", settings_, "The plugin's own settings, one JSON object")->type_name("JSON");
     app.add_option("--level", level_, "The highest level to check, 0 to 4 (default: all)")->type_name("N");
     app.add_option("--only", only_, "Only checks of this name or group; may be repeated")->type_name("NAME");
@@ -120,7 +123,7 @@ class ConformanceCommand final : public Command {
       return unexpected(
           usage_failure("which plugin? FILE is missing", "for example: exechost conformance ./build/box.so"));
     std::error_code error;
-    options.subject.library = fs::canonical(library_, error).string();
+    if (library_ != plan::kLocalBackend) options.subject.library = fs::canonical(library_, error).string();
     if (error)
       return unexpected(usage_failure(fmt::format("\"{}\" can't be found: {}", library_, error.message()),
                                       "build the plugin first, and give the path of its .so"));

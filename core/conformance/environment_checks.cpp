@@ -149,9 +149,9 @@ Verdict state_lasts(Subject& subject) {
   if (!link) return failed("a keeper", link.error());
   auto place = (*link)->open();
   if (!place) return failed("open", place.error());
-  auto verdict =
-      first_failure({exact("a file made by one command", (*link)->run(*place, "echo kept > /tmp/conformance"), {}),
-                     exact("read by the next", (*link)->run(*place, "cat /tmp/conformance"), "kept\n")});
+  const std::string file = subject.private_file();
+  auto verdict = first_failure({exact("a file made by one command", (*link)->run(*place, "echo kept > " + file), {}),
+                                exact("read by the next", (*link)->run(*place, "cat " + file), "kept\n")});
   if (auto closed = (*link)->close(*place); !closed) return failed("close", closed.error());
   return verdict;
 }

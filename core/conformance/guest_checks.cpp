@@ -87,8 +87,12 @@ Verdict without_the_guest(Subject& subject, int number, std::string_view what) {
     return Verdict::unchecked(refused ? "its guest can't be signalled from here" : "its guest is not seen from here");
   }
   const ExecResult result = (*started)->wait();
-  // However it is reported: nothing may be left.
-  if (beats_on(beat))
+  // However it is reported: nothing may be left, unless that was never promised and the result says so.
+  const bool lives = beats_on(beat);
+  const bool emulated = subject.statement().capability("tree_kill").grade == plan::Grade::emulated;
+  if (lives && emulated && result.failure && result.failure->kind == FailureKind::environment_lost)
+    return Verdict::unchecked("tree_kill is only claimed as emulated, and the result says that something may be left");
+  if (lives)
     return Verdict::failed(fmt::format("a process lives on after the end of a command whose guest was {}", what));
   if (number == SIGSTOP && result.status != Status::timed_out)
     return Verdict::failed(

@@ -101,12 +101,12 @@ Verdict processes(Subject& subject) {
 
 Verdict disk(Subject& subject) {
   if (!subject.claims("disk")) return Verdict::unchecked(subject.not_claimed("disk"));
-  constexpr const char* kScript =
-      "head -c 200000000 /dev/zero > /tmp/conformance && echo written; rm -f /tmp/conformance";
-  const ExecResult little = limited(subject, kScript, "disk", "100m");
+  const std::string file = subject.private_file();
+  const std::string script = fmt::format("head -c 200000000 /dev/zero > {0} && echo written; rm -f {0}", file);
+  const ExecResult little = limited(subject, script, "disk", "100m");
   if (little.status == Status::failed) return Verdict::failed(fmt::format("with 100 MiB it {}", in_words(little)));
   if (little.out.data == "written\n") return Verdict::failed("200 MB are written although 100 MiB are allowed");
-  return exact("200 MB with 1 GiB allowed", limited(subject, kScript, "disk", "1g"), "written\n");
+  return exact("200 MB with 1 GiB allowed", limited(subject, script, "disk", "1g"), "written\n");
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ Verdict honest_about_image(Subject& subject) {
 
 // A grade that is not known reads as unsupported, so that a slip loses a claim in silence.
 Verdict known_grades(Subject& subject) {
+  if (subject.is_node_tier()) return Verdict::unchecked("the node tier has no manifest");
   std::string manifest = subject.options().library;
   manifest.replace(manifest.size() - std::string_view("so").size(), std::string::npos, "json");
   const auto document = nlohmann::json::parse(read_file(manifest), nullptr, false);

@@ -9,6 +9,7 @@
 
 #include "core/base/utf8.hpp"
 #include "core/host/inspect.hpp"
+#include "core/node/statement.hpp"
 
 namespace exechost::conformance {
 namespace {
@@ -34,7 +35,7 @@ Result<std::unique_ptr<Subject>> Subject::make(SubjectOptions options) {
   auto scratch = Scratch::make();
   if (!scratch) return unexpected(scratch.error());
   std::unique_ptr<Subject> subject(new Subject(std::move(options), std::move(*scratch)));
-  subject->id_ = fs::path(subject->options_.library).stem().string();
+  subject->id_ = subject->is_node_tier() ? plan::kLocalBackend : fs::path(subject->options_.library).stem().string();
   if (auto written = subject->write_settings(json::object()); !written) return unexpected(written.error());
   if (auto inspected = subject->inspect(); !inspected) return unexpected(inspected.error());
   if (auto written = subject->write_settings(subject->accepted_settings()); !written)
@@ -58,7 +59,7 @@ Result<void> Subject::inspect() {
   const auto backends = host::inspect_backends(host_options(), Request{}, true);
   if (!backends) return unexpected(backends.error());
   const auto found = std::find_if(backends->begin(), backends->end(), [this](const host::BackendInspection& backend) {
-    return backend.found.library == options_.library;
+    return is_node_tier() ? backend.tier == "node" : backend.found.library == options_.library;
   });
   if (found == backends->end()) {
     const bool taken = std::any_of(backends->begin(), backends->end(),
@@ -79,7 +80,7 @@ Result<void> Subject::inspect() {
                                  found->probe->hint));
   }
   statement_ = *found->statement;
-  manifest_ = found->found.manifest->statement;
+  manifest_ = is_node_tier() ? node::statement() : found->found.manifest->statement;
   return {};
 }
 
@@ -97,8 +98,12 @@ std::string Subject::not_claimed(std::string_view capability) const {
 }
 
 Result<void> Subject::write_settings(json settings) const {
-  settings["plugins"] = {{"directories", {fs::path(options_.library).parent_path().string()}}};
-  settings["backends"] = {{id_, options_.settings}};
+  if (is_node_tier()) {
+    settings["admission"] = {{"node", {{"security", "full"}, {"ask", "off"}}}};  // nobody is asked what the kit does
+  } else {
+    settings["plugins"] = {{"directories", {fs::path(options_.library).parent_path().string()}}};
+    settings["backends"] = {{id_, options_.settings}};
+  }
   const std::string file = scratch_.user_config() + "/settings.json";
   if (auto written = write_file(file, settings.dump(2)); !written) return written;
   std::error_code ignored;
@@ -118,6 +123,11 @@ json Subject::accepted_settings() const {
           {"network", {{"mode", network}}},
           {"best_effort", accepted},
           {"session", {{"persistent", false}}}};
+}
+
+std::string Subject::private_file() const {
+  // Without files of its own /tmp is this machine's.
+  return shares_workspace() && !claims("files") ? scratch_.workspace() + "/conformance" : "/tmp/conformance";
 }
 
 Request Subject::request(std::vector<std::string> argv) const {

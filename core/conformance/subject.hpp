@@ -22,7 +22,7 @@
 namespace exechost::conformance {
 
 struct SubjectOptions {
-  std::string library;  // absolute path of FILE.so; FILE.json is beside it
+  std::string library;  // absolute path of FILE.so; FILE.json is beside it. Empty: the node tier, which is no library
   nlohmann::json settings = nlohmann::json::object();
   std::string prefix;                      // of ExecHost's own programs; empty: found
   std::chrono::milliseconds time{30'000};  // of a command, environment included
@@ -55,6 +55,7 @@ class Subject {
   // Manifest and probe together: what is claimed on this machine.
   const plan::Statement& statement() const { return statement_; }
   bool claims(std::string_view capability) const;
+  bool is_node_tier() const { return options_.library.empty(); }
   // Why one that is not claimed is not: for a verdict.
   std::string not_claimed(std::string_view capability) const;
   const Scratch& scratch() const { return scratch_; }
@@ -63,6 +64,9 @@ class Subject {
   // Files that a command writes into its workspace are in the scratch's: else nothing on this
   // machine shows what it does.
   bool shares_workspace() const { return statement_.locality == "local"; }
+
+  // Where a command can leave something that is gone with its environment, or with the kit.
+  std::string private_file() const;
 
   // A request for this backend with what it can't do accepted, and a timeout.
   Request request(std::vector<std::string> argv) const;

@@ -4,6 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <list>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMostIdle = 8;
+constexpr std::size_t kMostLost = 64;
 constexpr auto kCloseTime = std::chrono::seconds(10);
 
 Acquired keeper_gone() {
@@ -100,6 +102,7 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
     if (how == Release::destroy) {
       // Whatever else runs in it goes with it: something of this one may be left.
       environments_.erase(found);
+      if (lost_.size() < kMostLost) lost_.insert(shared->place);
       return close(*shared, deadline_ns, std::move(handler));
     }
     if (shared->users == 0) become_idle(shared);
@@ -161,8 +164,12 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
       shared->idle_timeout = plan.idle_timeout;
       shared->expires = steady_clock::now() + plan.max_lifetime;
       acquired.lease = shared->lease;
+      acquired.lease.replaces_lost = lost_.erase(shared->place) != 0;
       shared->users = waiters.size();
-      for (auto& waiter : waiters) waiter.handler(acquired);
+      for (auto& waiter : waiters) {
+        waiter.handler(acquired);
+        acquired.lease.replaces_lost = false;  // said once
+      }
       return;
     }
     // The first one's time was up or it gave up: the others have not.
@@ -233,6 +240,7 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
   Reactor& reactor_;
   const std::weak_ptr<KeeperPort> keeper_;  // of a dead one nothing is left to close
   std::list<std::shared_ptr<Shared>> environments_;
+  std::set<std::string> lost_;  // places whose environment had to be destroyed
   Ticket next_ = 1;
 };
 

@@ -103,9 +103,9 @@ Result<void> Run::resize(std::uint16_t rows, std::uint16_t columns) {
 
 void Run::on_acquired(environment::Acquired acquired) {
   if (stage_ == Stage::done) {
-    // Nobody waits any more: what came too late is put away.
+    // Nobody waits any more: what came too late is put away. Others may be in it.
     if (acquired.status == ReplyStatus::ok) {
-      environments_->release(acquired.lease, environment::Release::destroy, deadline_after(limits_.close),
+      environments_->release(acquired.lease, environment::Release::intact, deadline_after(limits_.close),
                              [](const keeper::Reply&) {});
     }
     return;
@@ -117,7 +117,7 @@ void Run::on_acquired(environment::Acquired acquired) {
       result_.environment_id = lease_->id;
       if (lease_->replaces_lost) {
         result_.environment_recreated = true;
-        warn("the session's environment was gone with its keeper; the command ran in a new one");
+        warn("the session's environment was gone; the command ran in a new one");
       }
       if (!decided_) return spawn();
       break;
@@ -263,7 +263,8 @@ void Run::on_failed(const ExecutionEvent& event) {
   // The client says `unknown` when the keeper died after the spawn message was sent.
   if (result_.started != Started::yes) result_.started = event.was_started;
   const bool busy = event.failure.kind == FailureKind::unavailable && event.failure.step == keeper::kBusyStep;
-  if (event.failure.kind != FailureKind::spawn_failed && !busy) intact_ = false;
+  const bool only_this = event.failure.step == keeper::kSupervisorStep;
+  if (event.failure.kind != FailureKind::spawn_failed && !busy && !only_this) intact_ = false;
   decide_failure(event.failure);
   command_over();
 }

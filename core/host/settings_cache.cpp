@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/plan/capability.hpp"
+
 namespace exechost::host {
 namespace {
 
 std::vector<settings::PluginSettings> schemas_of(const PluginCatalog::List& plugins) {
-  std::vector<settings::PluginSettings> schemas;
+  // What is no plugin has no settings of its own either, and says so of one that is given.
+  const nlohmann::json nothing{{"type", "object"}, {"additionalProperties", false}};
+  std::vector<settings::PluginSettings> schemas{{std::string(plan::kLocalBackend), nothing},
+                                                {std::string(plan::kGatewayBackend), nothing}};
   for (const plugin::Found& found : *plugins) {
     if (found.manifest && !found.problem) schemas.push_back({found.id, found.manifest->settings_schema});
   }

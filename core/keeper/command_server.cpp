@@ -11,8 +11,8 @@
 namespace exechost::keeper {
 namespace {
 
-constexpr int kEndMs = 2000;
-constexpr int kKillMs = 1000;
+constexpr int kEndMs = 500;    // by itself
+constexpr int kKillMs = 2500;  // what it takes to end what others have stopped, and itself
 
 bool has_ended(StartedProcess& process, int timeout_ms) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);

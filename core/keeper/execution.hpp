@@ -78,6 +78,7 @@ class Execution : public std::enable_shared_from_this<Execution> {
 
   Started command_started() const;
   Failure not_started(int wait_status) const;
+  Failure lost(int wait_status) const;
   void emit(ExecutionEvent event);
   void send(ExecutionEvent::Kind kind);
   void send_exited(int wait_status, ResourceUsage usage);

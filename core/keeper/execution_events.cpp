@@ -29,7 +29,18 @@ Failure Execution::not_started(int wait_status) const {
     return make_failure(FailureKind::spawn_failed, Phase::spawn, "the command was stopped before it had started",
                         "stopped");
   }
-  return first_process_ended(wait_status, Phase::spawn);
+  return command_started() == Started::no ? first_process_ended(wait_status, Phase::spawn) : lost(wait_status);
+}
+
+// Who was to say how the command ended has ended before.
+Failure Execution::lost(int wait_status) const {
+  const char* const when =
+      guest_->started() ? "while the command ran" : "before it said whether the command had started";
+  // The serving guest has seen to it that nothing of the command is left, so others can go on in its environment.
+  return make_failure(FailureKind::environment_lost, Phase::run,
+                      fmt::format("{} {} ({} {})", served_ ? "its supervisor ended" : "the environment ended", when,
+                                  served_ ? "it" : "its first process", end_in_words(wait_status)),
+                      served_ ? kSupervisorStep : "guest");
 }
 
 // ---- guest -----------------------------------------------------------------------
@@ -159,12 +170,7 @@ void Execution::conclude_with_guest(std::optional<Failure> plugin_failure, int w
     if (!guest_->exited()) send_exited(SIGKILL, {});
     send(ExecutionEvent::Kind::gone);
   } else {
-    send_failed(make_failure(FailureKind::environment_lost, Phase::run,
-                             fmt::format("{} while the command ran ({} {})",
-                                         served_ ? "its supervisor ended" : "the environment ended",
-                                         served_ ? "it" : "its first process", end_in_words(wait_status)),
-                             "guest"),
-                Started::yes);
+    send_failed(lost(wait_status), Started::yes);
   }
   retire();
 }

@@ -292,7 +292,10 @@ void NamedSessions::look_whether_idle(const Key& key) {
 void NamedSessions::destroy(const std::shared_ptr<Environment>& environment, bool purge, std::int64_t deadline_ns,
                             Environments::Closed closed) {
   const auto found = session_of(environment.get());
-  if (found != sessions_.end()) return close(found->first, purge, deadline_ns, std::move(closed));
+  if (found != sessions_.end()) {
+    marks_.lose(found->first.first, found->first.second);
+    return close(found->first, purge, deadline_ns, std::move(closed));
+  }
   CallResult gone;  // by another's wish
   gone.status = ReplyStatus::ok;
   closed(gone);

@@ -18,7 +18,9 @@ class SessionMarks {
 
   void add(const std::string& owner, const std::string& name);
   void remove(const std::string& owner, const std::string& name);
-  // Whether it was open when the last keeper died; true once.
+  // What it had is gone, though nobody wanted that.
+  void lose(const std::string& owner, const std::string& name);
+  // Whether that was so, or it was open when the last keeper died; true once.
   bool take_lost(const std::string& owner, const std::string& name);
 
  private:

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -21,6 +22,7 @@ namespace exechost::node {
 namespace {
 
 constexpr mode_t kFolderMode = 0755;
+constexpr std::string_view kTrial = "exechost-trial-";
 
 std::vector<std::string> lines_of(const char* path) {
   std::ifstream file(path);
@@ -72,17 +74,6 @@ std::string own_folder() {
   return below.empty() || below == "/" ? mount->point : mount->point + below;
 }
 
-}  // namespace
-
-std::vector<std::string> cgroups_named(const std::string& folder, const std::string& prefix) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path().string());
-  }
-  return found;
-}
-
 void kill_cgroup(const std::string& path) {
   const UniqueFd fd(::open((path + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
   // Nothing to write to: it is gone, and so is every member.
@@ -92,6 +83,54 @@ void kill_cgroup(const std::string& path) {
 
 bool remove_cgroup(const std::string& path) { return ::rmdir(path.c_str()) == 0 || errno == ENOENT; }
 
+// Of processes that were killed between making one and removing it. None lasts longer than milliseconds, and rmdir
+// takes only what has no member.
+void remove_old_trials(const std::string& folder) {
+  constexpr std::time_t kOld = 60;  // seconds
+  std::error_code error;
+  for (auto at = std::filesystem::directory_iterator(folder, error); !error && at != std::filesystem::end(at);
+       at.increment(error)) {
+    if (!at->path().filename().string().starts_with(kTrial)) continue;
+    struct stat seen {};
+    if (::stat(at->path().c_str(), &seen) == 0 && seen.st_mtime + kOld < std::time(nullptr))
+      remove_cgroup(at->path().string());
+  }
+}
+
+}  // namespace
+
+std::string CommandCgroups::base() const {
+  return fmt::format("{}/{}", folder_, prefix_.substr(0, prefix_.size() - 1));
+}
+
+CommandCgroups CommandCgroups::only(unsigned number) const {
+  CommandCgroups one = *this;
+  if (any()) one.only_ = fmt::format("{}-{}", base(), number);
+  return one;
+}
+
+std::vector<std::string> CommandCgroups::paths() const {
+  std::vector<std::string> found;
+  if (!any()) return found;
+  if (!only_.empty()) return {only_};
+  std::error_code error;
+  for (auto at = std::filesystem::directory_iterator(folder_, error); !error && at != std::filesystem::end(at);
+       at.increment(error)) {
+    if (at->path().filename().string().starts_with(prefix_)) found.push_back(at->path().string());
+  }
+  return found;
+}
+
+void CommandCgroups::kill() const {
+  for (const std::string& path : paths()) kill_cgroup(path);
+}
+
+bool CommandCgroups::remove() const {
+  bool gone = true;
+  for (const std::string& path : paths()) gone = remove_cgroup(path) && gone;
+  return gone;
+}
+
 CgroupPlace find_cgroup_place() {
   const std::string folder = own_folder();
   if (folder.empty()) return {{}, "no cgroup version 2 hierarchy is mounted"};
@@ -99,7 +138,8 @@ CgroupPlace find_cgroup_place() {
   if (::faccessat(AT_FDCWD, (folder + "/cgroup.procs").c_str(), W_OK, AT_EACCESS) != 0) {
     return {{}, fmt::format("{} is not delegated: {}", folder, std::strerror(errno))};
   }
-  const std::string trial = fmt::format("{}/exechost-trial-{}-{}", folder, ::getpid(), ::gettid());
+  remove_old_trials(folder);
+  const std::string trial = fmt::format("{}/{}{}-{}", folder, kTrial, ::getpid(), ::gettid());
   if (::mkdir(trial.c_str(), kFolderMode) != 0)
     return {{}, fmt::format("no cgroup can be made in {}: {}", folder, std::strerror(errno))};
   const bool killable = ::faccessat(AT_FDCWD, (trial + "/cgroup.kill").c_str(), W_OK, AT_EACCESS) == 0;

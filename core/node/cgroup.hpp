@@ -15,13 +15,30 @@ struct CgroupPlace {
 // Tries it out: makes one, looks whether it can be killed, removes it.
 CgroupPlace find_cgroup_place();
 
-// Paths of those in `folder` whose names begin with `prefix`.
-std::vector<std::string> cgroups_named(const std::string& folder, const std::string& prefix);
+// Those of one environment's commands: its guest, or its guests, make them and remove them.
+class CommandCgroups {
+ public:
+  CommandCgroups() = default;
+  // `folder`: where they are made; empty: there are none. `name`: the environment's, unique for ever.
+  CommandCgroups(std::string folder, const std::string& name) : folder_(std::move(folder)), prefix_(name + '-') {}
 
-// SIGKILL to every member, by the kernel, at once.
-void kill_cgroup(const std::string& path);
+  bool any() const { return !folder_.empty(); }
+  // What the path of each begins with; "-NUMBER" follows.
+  std::string base() const;
+  // That of the `number`th command alone.
+  CommandCgroups only(unsigned number) const;
+  const std::string& path() const { return only_; }
+  // SIGKILL to every member of each, by the kernel, at once.
+  void kill() const;
+  // True when none is there. False while a member lives.
+  bool remove() const;
 
-// Removes it; true when it is gone. False while a member lives.
-bool remove_cgroup(const std::string& path);
+ private:
+  std::vector<std::string> paths() const;
+
+  std::string folder_;
+  std::string prefix_;
+  std::string only_;  // a path; empty: all with the prefix
+};
 
 }  // namespace exechost::node

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/node/cgroup.hpp"
 #include "core/node/local_execution.hpp"
@@ -20,17 +19,17 @@ namespace {
 
 using nlohmann::json;
 
-// Kills what is in it and removes it.
-sdk::Outcome<void> end_cgroup(const std::string& path, const sdk::Call& call) {
+// Kills what is in them and removes them.
+sdk::Outcome<void> end_cgroups(const CommandCgroups& cgroups, const sdk::Call& call) {
   constexpr int kPauseMs = 2;
-  for (; !remove_cgroup(path); ::poll(nullptr, 0, kPauseMs)) {
-    kill_cgroup(path);
+  for (; !cgroups.remove(); ::poll(nullptr, 0, kPauseMs)) {
+    cgroups.kill();
     if (!call.should_stop()) continue;
     sdk::Failure failure;
     failure.kind = sdk::Kind::environment_lost;
     failure.phase = sdk::Phase::cleanup;
     failure.step = "cgroup";
-    failure.message = fmt::format("the processes in {} could not be ended in time", path);
+    failure.message = fmt::format("the processes in {}-* could not be ended in time", cgroups.base());
     return failure;
   }
   return {};
@@ -38,9 +37,8 @@ sdk::Outcome<void> end_cgroup(const std::string& path, const sdk::Call& call) {
 
 class LocalEnvironment final : public sdk::Environment {
  public:
-  // `cgroups`: the folder for cgroups; empty: there are none.
-  LocalEnvironment(sdk::Host host, std::string name, std::string cgroups)
-      : host_(host), name_(std::move(name)), cgroups_(std::move(cgroups)) {}
+  LocalEnvironment(sdk::Host host, CommandCgroups cgroups, sdk::OpenEnvironments::Entry listed)
+      : host_(host), cgroups_(std::move(cgroups)), listed_(std::move(listed)) {}
 
   sdk::Outcome<std::unique_ptr<sdk::Execution>> spawn(const sdk::SpawnRequest& request,
                                                       const sdk::Call& call) override {
@@ -53,42 +51,26 @@ class LocalEnvironment final : public sdk::Environment {
     }
     sdk::ProcessSpec spec;
     spec.arguments = request.arguments();
-    std::string cgroup;
-    if (!cgroups_.empty()) {
-      // Made by the guest, which does not start the command without it: the plan has promised it.
-      cgroup = fmt::format("{}/{}-{}", cgroups_, name_, next_++);
-      remember(cgroup);
-      spec.arguments.push_back("--cgroup=" + cgroup);
-    }
+    const bool serves = spec.arguments.size() > 1 && spec.arguments[1] == "serve";
+    CommandCgroups cgroups = serves ? cgroups_ : cgroups_.only(next_++);
+    // Made by the guest, which does not start a command without it: the plan has promised it.
+    if (cgroups.any()) spec.arguments.push_back("--cgroup=" + (serves ? cgroups.base() : cgroups.path()));
     spec.descriptors = {request.stdin_fd(), request.stdout_fd(), request.stderr_fd(), request.control_fd()};
     // It must live when the keeper is killed: it is what ends the command then.
     spec.outlives_keeper = true;
     auto guest = host_.spawn(spec, call);
     if (!guest) return guest.failure();
     return std::unique_ptr<sdk::Execution>(
-        std::make_unique<LocalExecution>(host_, std::move(*guest), std::move(cgroup)));
+        std::make_unique<LocalExecution>(host_, std::move(*guest), std::move(cgroups)));
   }
 
-  sdk::Outcome<void> close(bool /*purge*/, const sdk::Call& call) override {
-    const std::lock_guard lock(mutex_);
-    for (; !used_.empty(); used_.pop_back()) {
-      if (auto ended = end_cgroup(used_.back(), call); !ended) return ended;
-    }
-    return {};
-  }
+  sdk::Outcome<void> close(bool /*purge*/, const sdk::Call& call) override { return end_cgroups(cgroups_, call); }
 
  private:
-  void remember(const std::string& cgroup) {
-    const std::lock_guard lock(mutex_);
-    used_.push_back(cgroup);
-  }
-
   sdk::Host host_;
-  std::string name_;
-  std::string cgroups_;
+  CommandCgroups cgroups_;
+  sdk::OpenEnvironments::Entry listed_;
   std::atomic<unsigned> next_ = 0;
-  std::mutex mutex_;
-  std::vector<std::string> used_;  // guarded by mutex_; most are gone already
 };
 
 class LocalBackend final : public sdk::Backend {
@@ -110,31 +92,37 @@ class LocalBackend final : public sdk::Backend {
     } else {
       capabilities["tree_kill"] = {{"grade", "kernel"}, {"by", "cgroup.kill"}, {"evidence", place_.evidence}};
     }
+    // How a guest that serves many commands finds what one of them has left (proc_pid_task(5)).
+    if (::access("/proc/thread-self/children", R_OK) == 0) {
+      capabilities["persistent"] = {{"grade", "kernel"}};
+    } else {
+      capabilities["persistent"] = {{"grade", "unsupported"},
+                                    {"evidence", "/proc/thread-self/children is missing: no CONFIG_PROC_CHILDREN"}};
+    }
     return json{{"ready", true}, {"capabilities", std::move(capabilities)}}.dump();
   }
 
   sdk::Outcome<sdk::Opened> open(std::string_view text, const sdk::Call& /*call*/) override {
     const json document = json::parse(text);
     const json answer{{"init", document.at("init").at("source")}, {"details", json::object()}};
-    return sdk::Opened{std::make_unique<LocalEnvironment>(host_, document.at("name").get<std::string>(), place_.folder),
+    auto listed = open_.add(json{{"name", document.at("name")}, {"labels", document.at("labels")}}.dump());
+    return sdk::Opened{std::make_unique<LocalEnvironment>(host_, cgroups_of(document), std::move(listed)),
                        answer.dump()};
   }
 
   // The guest ends its command when the keeper is gone, and removes the cgroup. Only where guest and
   // keeper were killed at one instant is something left: found by its name where it has a cgroup.
   sdk::Outcome<void> reap(std::string_view entry, const sdk::Call& call) override {
-    if (place_.folder.empty()) return {};
-    const std::string prefix = json::parse(entry).at("name").get<std::string>() + '-';
-    for (const std::string& path : cgroups_named(place_.folder, prefix)) {
-      if (auto ended = end_cgroup(path, call); !ended) return ended;
-    }
-    return {};
+    return end_cgroups(cgroups_of(json::parse(entry)), call);
   }
-  sdk::Outcome<std::string> list(const sdk::Call& /*call*/) override { return std::string("[]"); }
+  sdk::Outcome<std::string> list(const sdk::Call& /*call*/) override { return open_.list(); }
 
  private:
+  CommandCgroups cgroups_of(const json& named) const { return {place_.folder, named.at("name").get<std::string>()}; }
+
   sdk::Host host_;
   CgroupPlace place_;
+  sdk::OpenEnvironments open_;
 };
 
 }  // namespace

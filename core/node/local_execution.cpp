@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <csignal>
 
-#include "core/node/cgroup.hpp"
 #include "core/node/descendants.hpp"
 #include "guest/exec/supervisor.hpp"
 
@@ -33,9 +32,9 @@ sdk::Outcome<std::optional<sdk::Event>> LocalExecution::wait(const sdk::Call& /*
 }
 
 sdk::Outcome<std::optional<sdk::Event>> LocalExecution::unproven(int wait_status) {
-  if (!cgroup_.empty()) {
-    kill_cgroup(cgroup_);
-    if (remove_cgroup(cgroup_)) {
+  if (cgroups_.any()) {
+    cgroups_.kill();
+    if (cgroups_.remove()) {
       sdk::Event event;
       event.kind = sdk::Event::Kind::ended;
       event.wait_status = wait_status;
@@ -50,7 +49,7 @@ sdk::Outcome<std::optional<sdk::Event>> LocalExecution::unproven(int wait_status
   failure.step = "kill";
   failure.message =
       WIFSIGNALED(wait_status)
-          ? "the process that supervises the command was killed: something the command started may be left"
+          ? "the process that supervises commands was killed: something that a command started may be left"
           : "not everything that the command started could be ended: something of it may be left";
   failure.hint = "a process of another user (sudo) can't be killed; look for it with ps";
   return failure;
@@ -61,7 +60,7 @@ int LocalExecution::signal(int number) {
   // The command may have stopped its guest, which is of the same user. Killing the guest itself would
   // cost the proof: it ends when nothing of the tree is left.
   const int sent = guest_.signal(SIGCONT);
-  if (!cgroup_.empty()) kill_cgroup(cgroup_);
+  cgroups_.kill();
   kill_descendants(guest_.pidfd());
   return sent;
 }

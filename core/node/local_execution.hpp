@@ -1,19 +1,19 @@
-// One command of the node tier: the guest that started it, and its cgroup where it has one.
+// A guest of the node tier: one that starts a single command, or one that serves those of a session.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
+#include "core/node/cgroup.hpp"
 #include "exechost/backend.hpp"
 
 namespace exechost::node {
 
 class LocalExecution final : public sdk::Execution {
  public:
-  // `cgroup`: its path; empty: it has none.
-  LocalExecution(sdk::Host host, sdk::Process guest, std::string cgroup)
-      : host_(host), guest_(std::move(guest)), cgroup_(std::move(cgroup)) {}
+  // `cgroups`: of what it started, as far as there are any.
+  LocalExecution(sdk::Host host, sdk::Process guest, CommandCgroups cgroups)
+      : host_(host), guest_(std::move(guest)), cgroups_(std::move(cgroups)) {}
   ~LocalExecution() override;
 
   int event_fd() override { return guest_.pidfd(); }
@@ -26,7 +26,7 @@ class LocalExecution final : public sdk::Execution {
 
   sdk::Host host_;
   sdk::Process guest_;
-  std::string cgroup_;
+  CommandCgroups cgroups_;
   std::int64_t give_up_ns_ = 0;  // 0: the guest has not ended without proof
 };
 

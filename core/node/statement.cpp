@@ -13,6 +13,7 @@ plan::Statement statement() {
     local.capabilities[name] = {plan::Grade::kernel, by, ""};
   };
   kernel("network.full", "this machine's network");
+  kernel("persistent", "guest");
   kernel("stdin", "pipes");
   kernel("pty", "terminal");
   kernel("resize", "terminal");

@@ -7,13 +7,18 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
 
 namespace exechost::guest {
 
 Outcome Cgroup::make() {
   if (path_ == nullptr) return success();
   constexpr mode_t kMode = 0755;
-  if (::mkdir(path_, kMode) != 0) return failure(Step::cgroup, errno);
+  return ::mkdir(path_, kMode) == 0 ? find() : failure(Step::cgroup, errno);
+}
+
+Outcome Cgroup::find() {
+  if (path_ == nullptr) return success();
   const int folder = ::open(path_, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return failure(Step::cgroup, errno);
   procs_fd_ = ::openat(folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
@@ -48,7 +53,16 @@ void Cgroup::remove() const {
   if (path_ == nullptr) return;
   constexpr int kTries = 20;
   constexpr timespec kPause{0, 2'000'000};
-  for (int i = 0; i < kTries && ::rmdir(path_) != 0 && errno == EBUSY; ++i) ::nanosleep(&kPause, nullptr);
+  for (int i = 0; i < kTries && !try_to_remove() && errno == EBUSY; ++i) ::nanosleep(&kPause, nullptr);
+}
+
+bool Cgroup::try_to_remove() const { return path_ == nullptr || ::rmdir(path_) == 0 || errno == ENOENT; }
+
+void Cgroup::let_go() {
+  for (int* fd : {&procs_fd_, &kill_fd_, &events_fd_}) {
+    if (*fd >= 0) ::close(*fd);
+    *fd = -1;
+  }
 }
 
 }  // namespace exechost::guest

@@ -14,6 +14,8 @@ class Cgroup {
   explicit Cgroup(const char* path) : path_(path) {}
   // Makes it. Before the command is forked.
   Outcome make();
+  // For one that another process has made, and may have removed.
+  Outcome find();
   bool exists() const { return path_ != nullptr; }
   // Makes the calling process a member; for the command's process before its exec.
   Outcome join() const;
@@ -22,6 +24,10 @@ class Cgroup {
   bool is_empty() const;
   // Once it is empty. The kernel may take a moment to see that, so it is tried a few times.
   void remove() const;
+  // True when it is gone.
+  bool try_to_remove() const;
+  // Closes what is open of it. (A supervisor ends with its only one instead.)
+  void let_go();
 
  private:
   const char* path_;

@@ -72,10 +72,10 @@ int run_exec_mode(const CommandStdio& stdio, const char* cgroup) {
   return run(stdio, cgroup, confined, false);
 }
 
-int run_served_command(const Message& confined, int further) {
+int run_served_command(const Message& confined, int further, const char* cgroup) {
   CommandStdio stdio;
   stdio.further = further;
-  return run(stdio, nullptr, confined, true);
+  return run(stdio, cgroup, confined, true);
 }
 
 }  // namespace exechost::guest

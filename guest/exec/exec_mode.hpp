@@ -11,6 +11,7 @@ int run_exec_mode(const CommandStdio& stdio, const char* cgroup);
 
 // One command of a `serve` guest, in a process that was forked for it, with its own control socket and
 // 0, 1 and 2, and `further` descriptors from kFirstFurtherFd on. `confined`: what the serving guest has put on.
-int run_served_command(const Message& confined, int further);
+// `cgroup`: as above.
+int run_served_command(const Message& confined, int further, const char* cgroup);
 
 }  // namespace exechost::guest

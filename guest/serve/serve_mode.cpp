@@ -104,7 +104,7 @@ Outcome prepare(Supervisors& supervisors, Message& confined) {
 
 }  // namespace
 
-int run_serve_mode(const CommandStdio& stdio) {
+int run_serve_mode(const CommandStdio& stdio, const char* cgroups) {
   if (!has_control_socket()) return kExitUsage;
   protect_process();  // first of all
   reset_signals();
@@ -114,7 +114,7 @@ int run_serve_mode(const CommandStdio& stdio) {
   Message confined;
   confined.type = MessageType::confined;
   confined.version = kProtocolVersion;
-  Supervisors supervisors;
+  Supervisors supervisors(cgroups);
   const int signal_fd = child_signals();
   const Outcome outcome = signal_fd < 0 ? failure(Step::descriptors, errno) : prepare(supervisors, confined);
   if (!outcome.ok()) {

@@ -65,10 +65,12 @@ long now_ms() {
 }
 
 Outcome Supervisors::prepare() {
+  if (!cgroups_.fits()) return failure(Step::cgroup, ENAMETOOLONG);
   if (!children_.open()) return failure(Step::tree, errno);
-  // Process 1 gets it anyway.
-  if (::getpid() != 1 && ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0) return failure(Step::tree, errno);
-  return success();
+  if (::getpid() == 1) return success();  // what is left comes to it anyway, and nobody inside can stop it
+  // A command of the same user may; when the keeper dies nobody else would continue this process to do its last work.
+  ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGCONT), 0UL, 0UL, 0UL);
+  return ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) == 0 ? success() : failure(Step::tree, errno);
 }
 
 void Supervisors::raise_descriptor_limit() {
@@ -89,7 +91,7 @@ int Supervisors::start(std::int32_t number, const int* descriptors, int count, c
   if (pid == 0) {
     const bool ready =
         (!limit_raised_ || ::setrlimit(RLIMIT_NOFILE, &descriptor_limit_) == 0) && take_over(descriptors, count);
-    ::_exit(ready ? run_served_command(confined, count - kRunDescriptors) : kExitNotStarted);
+    ::_exit(ready ? run_served_command(confined, count - kRunDescriptors, cgroups_.path_of(number)) : kExitNotStarted);
   }
   execution->supervisor = pid;
   return 0;
@@ -143,6 +145,7 @@ void Supervisors::end_orphans(OverHandler& handler) {
     any = true;
     ::kill(pid, SIGKILL);
   });
+  if (!end_cgroups()) any = true;
   if (any && now_ms() < orphans_until_) return;
   orphans_until_ = 0;
   executions_.for_each([any, &handler](ServedExecution& execution) {
@@ -150,19 +153,30 @@ void Supervisors::end_orphans(OverHandler& handler) {
   });
 }
 
-bool Supervisors::end_everything() const {
+// Of commands without a supervisor. True: none is left.
+bool Supervisors::end_cgroups() {
+  bool gone = true;
+  executions_.for_each([this, &gone](const ServedExecution& execution) {
+    if (execution.supervisor < 0 && !cgroups_.end(execution.number)) gone = false;
+  });
+  return gone;
+}
+
+bool Supervisors::end_everything() {
   const long until = now_ms() + kKillBudgetMs;
+  // Supervisors are killed, too, and end nothing any more: their commands' cgroups are this process's to end.
+  executions_.for_each([](ServedExecution& execution) { execution.supervisor = -1; });
   for (;;) {
     if (::getpid() == 1) {
       ::kill(-1, SIGKILL);
     } else {
       children_.for_each([](pid_t pid) { ::kill(pid, SIGKILL); });
     }
-    for (int i = 0; i < kReapedPerRound; ++i) {
-      const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
-      if (pid < 0) return true;
-      if (pid == 0) break;
-    }
+    end_cgroups();
+    pid_t reaped = 1;
+    for (int i = 0; i < kReapedPerRound && reaped > 0; ++i) reaped = ::waitpid(-1, nullptr, WNOHANG);
+    // Once more: a supervisor may have been about to make one when it was killed.
+    if (reaped < 0 && end_cgroups()) return true;
     if (now_ms() >= until) return false;
     constexpr timespec kRound{0, kRoundMs * 1'000'000L};
     ::nanosleep(&kRound, nullptr);

@@ -8,6 +8,7 @@
 #include "guest/exec/children.hpp"
 #include "guest/outcome.hpp"
 #include "guest/protocol.hpp"
+#include "guest/serve/command_cgroups.hpp"
 #include "guest/serve/executions.hpp"
 
 namespace exechost::guest {
@@ -24,6 +25,9 @@ class OverHandler {
 
 class Supervisors {
  public:
+  // `cgroups`: what the paths of the commands' cgroups begin with; null: they have none.
+  explicit Supervisors(const char* cgroups = nullptr) : cgroups_(cgroups) {}
+
   // Call before confinement, which may hide /proc: what a supervisor leaves has to come here.
   Outcome prepare();
 
@@ -43,16 +47,18 @@ class Supervisors {
   int timeout_ms() const;
 
   // As process 1 the namespace ends with it anyway, but then nobody would have waited for it. False: something is left.
-  bool end_everything() const;
+  bool end_everything();
 
  private:
   void ended(ServedExecution& execution, int status, OverHandler& handler);
   void end_orphans(OverHandler& handler);
+  bool end_cgroups();
 
   ChildList children_;
   rlimit descriptor_limit_{};  // of commands, when `limit_raised_`
   bool limit_raised_ = false;
   Executions executions_;
+  CommandCgroups cgroups_;
   bool more_to_reap_ = false;
   long orphans_until_ = 0;  // 0: none are looked for
 };

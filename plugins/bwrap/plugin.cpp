@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -81,31 +80,6 @@ sdk::Failure too_many_masks(std::size_t count) {
   return failure;
 }
 
-// The environments that are open in this process: there are no others, as none outlives it.
-class OpenEnvironments {
- public:
-  // `what`: {"name", "labels"} of the open document. Removed with what is returned.
-  std::shared_ptr<const nlohmann::json> add(nlohmann::json what) {
-    auto added = std::make_shared<const nlohmann::json>(std::move(what));
-    const std::lock_guard lock(mutex_);
-    open_.push_back(added);
-    return added;
-  }
-  std::string list() {
-    nlohmann::json all = nlohmann::json::array();
-    const std::lock_guard lock(mutex_);
-    std::erase_if(open_, [](const auto& entry) { return entry.expired(); });
-    for (const auto& entry : open_) {
-      if (const auto alive = entry.lock()) all.push_back(*alive);
-    }
-    return all.dump();
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::weak_ptr<const nlohmann::json>> open_;
-};
-
 // Of a guest that is reached over its standard input and output there is no control socket.
 bool is_stream_guest(const std::vector<std::string>& arguments, const std::string& init) {
   return arguments == std::vector<std::string>{init, "serve", "--stream"};
@@ -113,7 +87,7 @@ bool is_stream_guest(const std::vector<std::string>& arguments, const std::strin
 
 class BwrapEnvironment final : public sdk::Environment {
  public:
-  BwrapEnvironment(sdk::Host host, std::string program, Rendered rendered, std::shared_ptr<const nlohmann::json> listed)
+  BwrapEnvironment(sdk::Host host, std::string program, Rendered rendered, sdk::OpenEnvironments::Entry listed)
       : host_(host), program_(std::move(program)), rendered_(std::move(rendered)), listed_(std::move(listed)) {}
 
   sdk::Outcome<std::unique_ptr<sdk::Execution>> spawn(const sdk::SpawnRequest& request,
@@ -164,7 +138,7 @@ class BwrapEnvironment final : public sdk::Environment {
   sdk::Host host_;
   std::string program_;
   Rendered rendered_;
-  std::shared_ptr<const nlohmann::json> listed_;
+  sdk::OpenEnvironments::Entry listed_;
 };
 
 class BwrapBackend final : public sdk::Backend {
@@ -197,7 +171,7 @@ class BwrapBackend final : public sdk::Backend {
     if (const std::size_t count = masked_files(parsed); count > kMaxMasks) return too_many_masks(count);
     Rendered rendered = render(parsed, {});
     const std::string answer = nlohmann::json{{"init", rendered.init}, {"details", nlohmann::json::object()}}.dump();
-    auto listed = open_.add({{"name", parsed.at("name")}, {"labels", parsed.at("labels")}});
+    auto listed = open_.add(nlohmann::json{{"name", parsed.at("name")}, {"labels", parsed.at("labels")}}.dump());
     return sdk::Opened{std::make_unique<BwrapEnvironment>(host_, std::get<Program>(found).path, std::move(rendered),
                                                           std::move(listed)),
                        answer};
@@ -210,7 +184,7 @@ class BwrapBackend final : public sdk::Backend {
  private:
   sdk::Host host_;
   std::string configured_path_;
-  OpenEnvironments open_;
+  sdk::OpenEnvironments open_;
 };
 
 }  // namespace

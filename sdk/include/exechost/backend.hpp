@@ -20,6 +20,7 @@
 #include "exechost/backend/host.hpp"
 #include "exechost/backend/interface.hpp"
 #include "exechost/backend/json.hpp"
+#include "exechost/backend/open_environments.hpp"
 #include "exechost/backend/outcome.hpp"
 #include "exechost/backend/support.hpp"
 #include "exechost/plugin.h"

@@ -15,6 +15,7 @@ namespace exechost::test {
 namespace {
 
 using nlohmann::json;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 class Kit : public ::testing::TestWithParam<const char*> {
@@ -45,6 +46,22 @@ TEST_P(Kit, BwrapHoldsWhatItClaims) {
     if (check.at("result") == "unchecked") {
       EXPECT_THAT(check.at("why").get<std::string>(), HasSubstr(" claimed")) << check.dump(1);
     }
+  }
+}
+
+TEST_P(Kit, TheNodeTierHoldsWhatItClaims) {
+  const ProgramEnd end = scene_->run({"conformance", "local", "--json"});
+  const json report = json::parse(end.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << end.out << end.err;
+  EXPECT_EQ(report.at("failed"), 0) << report.dump(1);
+  EXPECT_EQ(report.at("backend"), "local");
+  EXPECT_EQ(report.at("level"), 4);
+  EXPECT_GT(report.at("passed").get<int>(), 40);
+  for (const json& check : report.at("checks")) {
+    if (check.at("result") != "unchecked") continue;
+    EXPECT_NE(check.at("level"), 2) << check.dump(1);
+    EXPECT_THAT(check.at("why").get<std::string>(), AnyOf(HasSubstr(" claimed"), HasSubstr("no manifest")))
+        << check.dump(1);
   }
 }
 

@@ -114,6 +114,9 @@ TEST_P(Shared, ATimeoutEndsOneTreeAndLeavesTheEnvironment) {
 // Same user inside: a command can kill who supervises it. It gains nothing: all that it had dies.
 TEST_P(Shared, ACommandThatKillsItsSupervisorIsGone) {
   const auto host = make_host();
+  const Barrier barrier(scene_->workspace() + "/barrier");
+  auto neighbour = host->start(sh_request(barrier.wait() + "exit 9"));
+  ASSERT_TRUE(neighbour);
   const Witness witness(scene_->workspace() + "/witness");
   const ExecResult killer = host->run(sh_request(witness.hold() + "(setsid sleep 100 &); kill -9 $PPID; sleep 10"));
   EXPECT_EQ(killer.status, Status::failed) << killer.to_json();
@@ -122,6 +125,12 @@ TEST_P(Shared, ACommandThatKillsItsSupervisorIsGone) {
   EXPECT_NE(killer.started, Started::no);
   EXPECT_TRUE(witness.wait_held());
   EXPECT_TRUE(witness.let_go());
+  // Whoever else is in the environment has nothing to do with it.
+  barrier.open();
+  const ExecResult& other = neighbour->wait();
+  EXPECT_EQ(other.exit_code, 9) << other.to_json();
+  EXPECT_EQ(other.environment_id, killer.environment_id);
+  EXPECT_EQ(host->run(sh_request("echo on")).environment_id, killer.environment_id);
 }
 
 TEST_P(Shared, AnotherPlaceIsAnotherEnvironment) {
@@ -210,7 +219,10 @@ TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
   }
   EXPECT_TRUE(witness.let_go());
   EXPECT_EQ(lines(), 3);
-  EXPECT_EQ(host->run(sh_request("echo on")).out.data, "on\n");
+  const ExecResult next = host->run(sh_request("echo on"));
+  EXPECT_EQ(next.out.data, "on\n");
+  EXPECT_TRUE(next.environment_recreated);
+  EXPECT_FALSE(host->run(sh_request("echo on")).environment_recreated);
 }
 
 TEST_P(Shared, TheEndOfTheHostIsTheEndOfTheEnvironment) {
