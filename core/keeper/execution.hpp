@@ -107,7 +107,7 @@ class Execution : public std::enable_shared_from_this<Execution> {
   std::vector<int> held_signals_;  // until the command has started
   KillStage kill_stage_ = KillStage::none;
   EventLoop::Timer kill_timer_ = 0;
-  std::chrono::milliseconds patience_{2000};  // with each stage of a kill
+  std::chrono::milliseconds patience_{1000};  // with each of two stages of a kill, before the environment is destroyed
 };
 
 }  // namespace exechost::keeper
