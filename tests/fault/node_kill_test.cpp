@@ -6,6 +6,7 @@
 #include <fstream>
 #include <tuple>
 
+#include "tests/support/cgroups.hpp"
 #include "tests/support/heartbeat.hpp"
 #include "tests/support/scene.hpp"
 
@@ -57,7 +58,7 @@ class NodeKill : public ::testing::TestWithParam<Cell> {
     EXPECT_TRUE(left.empty()) << to_text(left);
     EXPECT_FALSE(still_written(beat(), kQuiet));
     if (!cgroup_.empty()) {
-      EXPECT_FALSE(std::filesystem::exists(hierarchy() + cgroup_));
+      EXPECT_FALSE(std::filesystem::exists(cgroup_hierarchy() + cgroup_));
     }
   }
   // Waits until the command runs, and remembers its cgroup where it has one of its own.
@@ -72,7 +73,7 @@ class NodeKill : public ::testing::TestWithParam<Cell> {
       }
     }
     // Root may always make one where there is a hierarchy to make it in.
-    EXPECT_EQ(cgroup_.empty(), scene_->account().uid != 0 || hierarchy().empty());
+    EXPECT_EQ(cgroup_.empty(), scene_->account().uid != 0 || cgroup_hierarchy().empty());
   }
   // Starts the heart, then does that to its own parent. Says "up" like the probe, once it is done.
   std::string with_supervisor(const std::string& signal) const {
@@ -81,25 +82,6 @@ class NodeKill : public ::testing::TestWithParam<Cell> {
     return script + ">/dev/null & while ! test -s " + beat() + "; do sleep 0.01; done; kill -" + signal +
            " $PPID; echo up; wait";
   }
-  static std::string hierarchy() {
-    std::ifstream mounts("/proc/self/mounts");
-    std::string device;
-    std::string point;
-    std::string type;
-    for (std::string rest; mounts >> device >> point >> type && std::getline(mounts, rest);) {
-      if (type == "cgroup2") return point;
-    }
-    return {};
-  }
-
-  static std::string own_cgroup() {
-    std::ifstream file("/proc/self/cgroup");
-    for (std::string line; std::getline(file, line);) {
-      if (line.starts_with("0::")) return hierarchy() + line.substr(3);
-    }
-    return hierarchy();
-  }
-
   static pid_t keeper_of(pid_t host) {
     for (const auto& process : descendants_of(host)) {
       if (process.name == "exechost-keeper" && process.parent == host) return process.pid;
@@ -212,7 +194,7 @@ TEST_P(NodeKill, TheSupervisorIsKilled) {
   const ProgramEnd end = program.finish();
   EXPECT_EQ(end.exit_status(), 125) << end.err;
   EXPECT_NE(end.out.find("environment_lost"), std::string::npos) << end.out;
-  if (scene_->account().uid == 0 && !hierarchy().empty()) expect_nothing_left(program.remaining(kAfterDeath));
+  if (scene_->account().uid == 0 && !cgroup_hierarchy().empty()) expect_nothing_left(program.remaining(kAfterDeath));
 }
 
 // At whatever instant, also while nothing has started yet.
@@ -227,7 +209,7 @@ TEST_P(NodeKill, HostKilledAtAnyInstant) {
   // Cgroups are named by the ledger's entries, which are there since their hosts had no time to remove them.
   for (const auto& entry : std::filesystem::recursive_directory_iterator(scene_->runtime_folder())) {
     const std::string id = entry.path().stem().string();
-    if (!entry.is_regular_file() || id.size() != kIdLength || hierarchy().empty()) continue;
+    if (!entry.is_regular_file() || id.size() != kIdLength || cgroup_hierarchy().empty()) continue;
     EXPECT_FALSE(std::filesystem::exists(own_cgroup() + "/exechost-" + id.substr(0, kIdInName) + "-0")) << id;
   }
 }
