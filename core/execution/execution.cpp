@@ -117,7 +117,7 @@ void Run::on_acquired(environment::Acquired acquired) {
       result_.environment_id = lease_->id;
       if (lease_->replaces_lost) {
         result_.environment_recreated = true;
-        warn("the session's environment was gone with its keeper; the command ran in a new one");
+        warn("the session's environment was gone; the command ran in a new one");
       }
       if (!decided_) return spawn();
       break;

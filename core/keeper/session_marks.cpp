@@ -52,6 +52,10 @@ void SessionMarks::remove(const std::string& owner, const std::string& name) {
   if (folder_) ::unlinkat(folder_.get(), mark_of(owner, name).c_str(), 0);
 }
 
+void SessionMarks::lose(const std::string& owner, const std::string& name) {
+  if (lost_.size() < kMostMarks) lost_.insert(mark_of(owner, name));
+}
+
 bool SessionMarks::take_lost(const std::string& owner, const std::string& name) {
   return lost_.erase(mark_of(owner, name)) != 0;
 }

@@ -197,7 +197,10 @@ TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
   }
   EXPECT_TRUE(witness.let_go());
   EXPECT_EQ(lines(), 3);
-  EXPECT_EQ(host->run(sh_request("echo on")).out.data, "on\n");
+  const ExecResult next = host->run(sh_request("echo on"));
+  EXPECT_EQ(next.out.data, "on\n");
+  EXPECT_TRUE(next.environment_recreated) << next.to_json();
+  EXPECT_FALSE(host->run(sh_request("echo on")).environment_recreated);
 }
 
 TEST_P(Shared, TheEndOfTheHostIsTheEndOfTheEnvironment) {
