@@ -26,7 +26,7 @@ struct Lease {
   std::string id;                 // the ledger's
   bool served = false;            // by its own guest, which is confined: commands are like it
   bool reused = false;            // it was there before this execution asked
-  bool replaces_lost = false;     // the session had one, which went away with its keeper
+  bool replaces_lost = false;     // the session had one, which was lost: by itself, or with its keeper
 };
 
 struct Acquired {

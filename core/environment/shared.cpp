@@ -4,7 +4,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <list>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -19,7 +18,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMostIdle = 8;
-constexpr std::size_t kMostLost = 64;
 constexpr auto kCloseTime = std::chrono::seconds(10);
 
 Acquired keeper_gone() {
@@ -42,6 +40,7 @@ struct Shared {
   };
 
   std::string place;
+  OpenPlaces::Number number = 0;
   Lease lease;
   bool open = false;
   Ticket opening = 0;  // the keeper's
@@ -56,8 +55,8 @@ struct Shared {
 
 class SharedEnvironments final : public EnvironmentSource, public std::enable_shared_from_this<SharedEnvironments> {
  public:
-  SharedEnvironments(Reactor& reactor, const std::shared_ptr<KeeperPort>& keeper)
-      : reactor_(reactor), keeper_(keeper) {}
+  SharedEnvironments(Reactor& reactor, const std::shared_ptr<KeeperPort>& keeper, std::shared_ptr<OpenPlaces> places)
+      : reactor_(reactor), keeper_(keeper), places_(std::move(places)) {}
 
   Ticket acquire(EnvironmentRequest request, std::function<void(Acquired)> handler) override {
     const Ticket ticket = next_++;
@@ -102,7 +101,6 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
     if (how == Release::destroy) {
       // Whatever else runs in it goes with it: something of this one may be left.
       environments_.erase(found);
-      if (lost_.size() < kMostLost) lost_.insert(shared->place);
       return close(*shared, deadline_ns, std::move(handler));
     }
     if (shared->users == 0) become_idle(shared);
@@ -163,8 +161,10 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
       const plan::Plan& plan = *waiters.front().request.plan;
       shared->idle_timeout = plan.idle_timeout;
       shared->expires = steady_clock::now() + plan.max_lifetime;
+      const OpenPlaces::Opened opened = places_->open(shared->place);
+      shared->number = opened.number;
       acquired.lease = shared->lease;
-      acquired.lease.replaces_lost = lost_.erase(shared->place) != 0;
+      acquired.lease.replaces_lost = opened.replaces_lost;
       shared->users = waiters.size();
       for (auto& waiter : waiters) {
         waiter.handler(acquired);
@@ -210,6 +210,7 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
   // Not given out again; closed when nobody uses it.
   void retire(const std::shared_ptr<Shared>& shared) {
     shared->given_up = true;
+    places_->give_up(shared->place, shared->number);
     if (shared->users != 0) return;
     shared->idle_timer.cancel();
     close(*shared, deadline_after(kCloseTime), [](const keeper::Reply&) {});
@@ -239,16 +240,26 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
 
   Reactor& reactor_;
   const std::weak_ptr<KeeperPort> keeper_;  // of a dead one nothing is left to close
+  const std::shared_ptr<OpenPlaces> places_;
   std::list<std::shared_ptr<Shared>> environments_;
-  std::set<std::string> lost_;  // places whose environment had to be destroyed
   Ticket next_ = 1;
 };
 
 }  // namespace
 
-std::shared_ptr<EnvironmentSource> make_shared_environments(Reactor& reactor,
-                                                            const std::shared_ptr<KeeperPort>& keeper) {
-  return std::make_shared<SharedEnvironments>(reactor, keeper);
+OpenPlaces::Opened OpenPlaces::open(const std::string& place) {
+  const auto [at, is_new] = open_.insert_or_assign(place, ++last_);
+  return {at->second, !is_new};
+}
+
+void OpenPlaces::give_up(const std::string& place, Number number) {
+  const auto found = open_.find(place);
+  if (found != open_.end() && found->second == number) open_.erase(found);
+}
+
+std::shared_ptr<EnvironmentSource> make_shared_environments(Reactor& reactor, const std::shared_ptr<KeeperPort>& keeper,
+                                                            std::shared_ptr<OpenPlaces> places) {
+  return std::make_shared<SharedEnvironments>(reactor, keeper, std::move(places));
 }
 
 }  // namespace exechost::environment

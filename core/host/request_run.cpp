@@ -330,8 +330,7 @@ void RequestRun::finish(const plan::Plan& plan, ExecResult result) {
   result.settings = plan.settings;
   result.attempts = std::move(attempts_);
   result.approval = approval_;
-  if (recreated_ && result.started != Started::no && !result.environment_recreated) {
-    result.environment_recreated = true;
+  if (recreated_ && result.started != Started::no && !std::exchange(result.environment_recreated, true)) {
     result.warnings.emplace_back("the session's environment was gone; the command ran in a new one");
   }
   result.warnings.insert(result.warnings.begin(), plan.warnings.begin(), plan.warnings.end());

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <future>
 
-#include "core/environment/shared.hpp"
-
 namespace exechost::host {
 
 SessionEnvironments::~SessionEnvironments() {
@@ -24,7 +22,7 @@ std::shared_ptr<environment::EnvironmentSource> SessionEnvironments::of(
   const auto found =
       std::find_if(kept_.begin(), kept_.end(), [&keeper](const Kept& kept) { return kept.keeper.lock() == keeper; });
   if (found != kept_.end()) return found->environments;
-  kept_.push_back({keeper, environment::make_shared_environments(reactor_, keeper)});
+  kept_.push_back({keeper, environment::make_shared_environments(reactor_, keeper, places_)});
   return kept_.back().environments;
 }
 

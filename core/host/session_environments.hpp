@@ -7,6 +7,7 @@
 #include "core/base/reactor.hpp"
 #include "core/environment/environment_source.hpp"
 #include "core/environment/keeper_port.hpp"
+#include "core/environment/shared.hpp"
 
 namespace exechost::host {
 
@@ -27,7 +28,8 @@ class SessionEnvironments {
     std::shared_ptr<environment::EnvironmentSource> environments;
   };
   Reactor& reactor_;
-  std::vector<Kept> kept_;  // [reactor]
+  std::vector<Kept> kept_;                                                                               // [reactor]
+  const std::shared_ptr<environment::OpenPlaces> places_ = std::make_shared<environment::OpenPlaces>();  // [reactor]
 };
 
 }  // namespace exechost::host

@@ -225,8 +225,9 @@ UniqueFd take_signals() {
 int run_detached(const DetachedPlace& place, const KeeperOptions& options) {
   auto folder = cleanup::make_own_folder(place.folder, "the keepers' folder");
   if (!folder) return kDetachedCantServe;
-  const UniqueFd lock = take_place(folder->get(), place.name);
+  UniqueFd lock = take_place(folder->get(), place.name);
   if (!lock) return kDetachedOtherServes;
+  UniqueFd held = hold_open(folder->get(), place.name);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return kDetachedCantServe;
   const UniqueFd hear(ends[0]);
@@ -234,6 +235,9 @@ int run_detached(const DetachedPlace& place, const KeeperOptions& options) {
   const pid_t child = ::fork();
   if (child < 0) return kDetachedCantServe;
   if (child > 0) {
+    // The place is the child's alone: when it dies, even before it listens, nobody may find it taken any longer.
+    lock.reset();
+    held.reset();
     // Whoever waits for this process hears that there is somebody to connect to.
     tell.reset();
     char listens = 0;
@@ -244,7 +248,6 @@ int run_detached(const DetachedPlace& place, const KeeperOptions& options) {
     ::_exit(got == 1 ? kDetachedServes : kDetachedCantServe);
   }
   // Here and not before: whoever connects is told the process that called listen (unix(7), SO_PEERCRED).
-  const UniqueFd held = hold_open(folder->get(), place.name);
   UniqueFd listener = listen_at(folder->get(), place.name);
   if (!listener) return kDetachedCantServe;
   if (::write(tell.get(), "l", 1) != 1) return kDetachedCantServe;

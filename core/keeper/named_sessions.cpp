@@ -293,7 +293,7 @@ void NamedSessions::destroy(const std::shared_ptr<Environment>& environment, boo
                             Environments::Closed closed) {
   const auto found = session_of(environment.get());
   if (found != sessions_.end()) {
-    marks_.lose(found->first.first, found->first.second);
+    if (!environment->closing) found->second.lost = true;
     return close(found->first, purge, deadline_ns, std::move(closed));
   }
   CallResult gone;  // by another's wish
@@ -322,7 +322,11 @@ void NamedSessions::closed(const Key& key, const Environment* environment, const
   session.environment->on_idle = nullptr;
   session.users.clear();
   session.environment.reset();
-  marks_.remove(key.first, key.second);
+  if (std::exchange(session.lost, false)) {
+    marks_.lose(key.first, key.second);
+  } else {
+    marks_.remove(key.first, key.second);
+  }
   forget_commands_later(key);
   // One that could not be closed is not given out again either; its ledger entry stays.
   if (session.waiters.empty()) {

@@ -77,6 +77,7 @@ class NamedSessions {
     std::map<Caller, std::size_t> users;
     EventLoop::Timer idle_timer = 0;
     EventLoop::Timer lifetime_timer = 0;
+    bool lost = false;  // it is being closed because it was lost, by nobody's wish
     std::chrono::steady_clock::time_point since;
     std::chrono::steady_clock::time_point idle_since;
   };

@@ -1,5 +1,5 @@
-// Which named sessions a keeper has open, in its folder: so that the keeper that follows one which was killed can say
-// that a session was there before.
+// Which named sessions a keeper has open or has lost, in its folder: so that a keeper, also one that follows one which
+// was killed, can say that a session was there before.
 #pragma once
 
 #include <set>
@@ -18,9 +18,9 @@ class SessionMarks {
 
   void add(const std::string& owner, const std::string& name);
   void remove(const std::string& owner, const std::string& name);
-  // What it had is gone, though nobody wanted that.
+  // It is not open any more, by nobody's wish. Stays marked for a keeper that comes later.
   void lose(const std::string& owner, const std::string& name);
-  // Whether that was so, or it was open when the last keeper died; true once.
+  // Whether it was lost, or open when the last keeper died; true once.
   bool take_lost(const std::string& owner, const std::string& name);
 
  private:

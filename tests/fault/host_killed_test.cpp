@@ -1,29 +1,14 @@
 // The command line is killed, at any instant: within a second nothing of it is left, and the
 // record of what it made is not held by anybody.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 
 #include <csignal>
-#include <filesystem>
 
+#include "tests/support/ledger_files.hpp"
 #include "tests/support/scene.hpp"
 
 namespace exechost::test {
 namespace {
-
-// Ledger entries that somebody still holds a lock on.
-std::vector<std::string> held_entries(const std::string& folder) {
-  std::vector<std::string> held;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file()) continue;
-    const UniqueFd fd(open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
-    struct flock lock {};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    if (fcntl(fd.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK) held.push_back(entry.path().string());
-  }
-  return held;
-}
 
 class HostKilled : public ::testing::TestWithParam<const char*> {
  protected:
@@ -37,7 +22,7 @@ class HostKilled : public ::testing::TestWithParam<const char*> {
   void expect_nothing_left(const Program& program) const {
     const auto left = program.remaining(std::chrono::seconds(1));
     EXPECT_TRUE(left.empty()) << to_text(left);
-    EXPECT_EQ(held_entries(scene_->runtime_folder()), std::vector<std::string>{});
+    EXPECT_EQ(held_entries(*scene_), std::vector<std::string>{});
   }
 
   std::unique_ptr<Scene> scene_;
@@ -48,7 +33,7 @@ TEST_P(HostKilled, WhileTheCommandRuns) {
   for (const char* how : {"plain", "double_fork", "ignores_signals"}) {
     Program program(scene_->cli({"run", "--", probe_, "outlive", how, scene_->workspace() + "/beat"}));
     ASSERT_TRUE(program.wait_for_output("up\n"));
-    EXPECT_FALSE(held_entries(scene_->runtime_folder()).empty());  // the record is there while it runs
+    EXPECT_FALSE(held_entries(*scene_).empty());  // the record is there while it runs
     program.signal(SIGKILL);
     EXPECT_EQ(program.finish().exit_status(), 137);
     expect_nothing_left(program);

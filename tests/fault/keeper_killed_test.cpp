@@ -42,7 +42,24 @@ TEST(KeeperKilled, RunningCommandsFailAsPluginCrashed) {
   const ExecResult next = host.run(shell_request("echo again"));
   EXPECT_EQ(next.status, Status::exited);
   EXPECT_EQ(next.out.data, "again\n");
+  EXPECT_TRUE(next.environment_recreated);
   EXPECT_NE(find_keeper(), keeper);
+}
+
+TEST(KeeperKilled, BetweenTwoRunsTheSecondSaysThatItsEnvironmentIsNew) {
+  become_subreaper();
+  const auto scene = own_scene();
+  ExecHost host(host_options(*scene, KeeperPlacement::child));
+  ASSERT_EQ(host.run(shell_request("echo > /tmp/mark")).status, Status::exited);
+  const pid_t keeper = find_keeper();
+  ASSERT_NE(keeper, 0);
+  ASSERT_EQ(kill(keeper, SIGKILL), 0);
+  ASSERT_TRUE(wait_until_ended(keeper, std::chrono::seconds(20)));
+
+  const ExecResult next = host.run(shell_request("ls /tmp; echo ran"));
+  EXPECT_EQ(next.out.data, "ran\n") << next.to_json();
+  EXPECT_TRUE(next.environment_recreated);
+  EXPECT_FALSE(host.run(shell_request("true")).environment_recreated);
 }
 
 TEST(KeeperKilled, DestroyingTheHostEndsEverything) {

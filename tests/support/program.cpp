@@ -158,6 +158,11 @@ Program::~Program() {
   }
 }
 
+bool Program::has_ended() const {
+  pollfd fd{pidfd_.get(), POLLIN, 0};
+  return poll(&fd, 1, 0) == 1;
+}
+
 void Program::signal(int number) const { kill(pid_, number); }
 
 void Program::type(std::string_view text) const {

@@ -54,6 +54,7 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   pid_t pid() const { return pid_; }
+  bool has_ended() const;
   void signal(int number) const;
   void type(std::string_view text) const;  // into the terminal
   // Reads until `marker` is in standard output; false when it ends or time is up before.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tests/contract/session/named_scene.hpp"
+#include "tests/support/background.hpp"
 #include "tests/support/witness.hpp"
 
 namespace exechost::test {
@@ -17,18 +18,6 @@ using ::testing::HasSubstr;
 class Background : public NamedScene {
  protected:
   static Request script(std::string text) { return shell_request(std::move(text)); }
-  // Waits for its end.
-  static DetachedCommand end_of(const Session& session, const std::string& id) {
-    DetachedCommand state;
-    for (int i = 0; i < 1000 && !state.ended; ++i) {
-      const auto next = session.await(id, state.out.end, state.err.end, 20s);
-      EXPECT_TRUE(next) << next.error().message;
-      if (!next) break;
-      state = *next;
-    }
-    EXPECT_TRUE(state.ended);
-    return state;
-  }
   static std::string all_of(const Session& session, const std::string& id, int stream) {
     std::string text;
     for (std::uint64_t offset = 0;;) {

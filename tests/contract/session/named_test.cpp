@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/contract/session/named_scene.hpp"
+#include "tests/support/guests.hpp"
 #include "tests/support/witness.hpp"
 
 namespace exechost::test {
@@ -188,6 +189,25 @@ TEST_F(Named, OneThatVanishedBetweenRunsIsMadeAgainOnce) {
   EXPECT_TRUE(second.environment_recreated);
   EXPECT_NE(second.environment_id, first.environment_id);
   EXPECT_FALSE(session.run(shell_request("true")).environment_recreated);
+}
+
+// One program hears of it by its command, the other by the next.
+TEST_F(Named, OneThatVanishesDuringARunOfAnotherProgramIsSaidToBeNew) {
+  const auto host = make_host();
+  const auto other = make_host();
+  ASSERT_EQ(other->session("s").run(shell_request("echo > /tmp/mark")).exit_code, 0);
+  const Witness witness(scene_->workspace() + "/witness");
+  auto running = host->session("s").start(sh_request(witness.hold() + "sleep 100"));
+  ASSERT_TRUE(running);
+  ASSERT_TRUE(witness.wait_held());
+  for (const pid_t guest : serving_guests()) ::kill(guest, SIGKILL);
+  const ExecResult& lost = running->wait();
+  ASSERT_TRUE(lost.failure) << lost.to_json();
+  EXPECT_EQ(lost.failure->kind, FailureKind::environment_lost);
+  const ExecResult next = other->session("s").run(shell_request("ls /tmp; echo ran"));
+  EXPECT_EQ(next.out.data, "ran\n") << next.to_json();
+  EXPECT_TRUE(next.environment_recreated);
+  EXPECT_FALSE(host->session("s").run(shell_request("true")).environment_recreated);
 }
 
 TEST_F(Named, AKeeperThatWasKilledIsReplacedAndItsSessionsAreSaidToBeNew) {

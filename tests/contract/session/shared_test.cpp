@@ -6,6 +6,7 @@
 #include <future>
 #include <set>
 
+#include "tests/support/guests.hpp"
 #include "tests/support/library_host.hpp"
 #include "tests/support/processes.hpp"
 #include "tests/support/witness.hpp"
@@ -27,20 +28,6 @@ INSTANTIATE_TEST_SUITE_P(With, Shared, ::testing::Values(KeeperPlacement::child,
                          [](const auto& tested) {
                            return std::string(tested.param == KeeperPlacement::child ? "child" : "in_process");
                          });
-
-// Guests of this process's keeper that serve: the only processes of that name whose parent is a bwrap or no guest.
-std::vector<pid_t> serving_guests() {
-  std::vector<pid_t> found;
-  std::set<pid_t> guests;
-  const auto all = descendants_of(getpid());
-  for (const auto& process : all) {
-    if (process.name == "exechost-guest" && process.state != 'Z') guests.insert(process.pid);
-  }
-  for (const auto& process : all) {
-    if (guests.contains(process.pid) && !guests.contains(process.parent)) found.push_back(process.pid);
-  }
-  return found;
-}
 
 TEST_P(Shared, WhatOneRunLeavesIsThereForTheNext) {
   const auto host = make_host();
@@ -221,7 +208,7 @@ TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
   EXPECT_EQ(lines(), 3);
   const ExecResult next = host->run(sh_request("echo on"));
   EXPECT_EQ(next.out.data, "on\n");
-  EXPECT_TRUE(next.environment_recreated);
+  EXPECT_TRUE(next.environment_recreated) << next.to_json();
   EXPECT_FALSE(host->run(sh_request("echo on")).environment_recreated);
 }
 

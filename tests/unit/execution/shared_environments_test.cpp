@@ -122,7 +122,8 @@ class SharedEnvironmentsTest : public ::testing::Test {
 
   Reactor reactor_;
   std::shared_ptr<Keeper> keeper_ = std::make_shared<Keeper>(reactor_);
-  std::shared_ptr<EnvironmentSource> environments_ = make_shared_environments(reactor_, keeper_);
+  std::shared_ptr<OpenPlaces> places_ = std::make_shared<OpenPlaces>();
+  std::shared_ptr<EnvironmentSource> environments_ = make_shared_environments(reactor_, keeper_, places_);
   std::chrono::milliseconds idle_timeout_ = 1h;
   std::chrono::milliseconds max_lifetime_ = 1h;
 };
@@ -239,6 +240,54 @@ TEST_F(SharedEnvironmentsTest, OnlyAFewWaitIdle) {
     release(*one);
   }
   EXPECT_THAT(keeper_->closed, ElementsAre(1, 2));
+}
+
+TEST_F(SharedEnvironmentsTest, OneThatWasLostIsSaidToBeReplacedOnce) {
+  const auto first = acquire();
+  answer(ReplyStatus::ok, 1);
+  EXPECT_FALSE(first->acquired->lease.replaces_lost);
+  release(*first, Release::destroy);
+  const auto second = acquire();
+  const auto third = acquire();
+  answer(ReplyStatus::failed);
+  EXPECT_EQ(second->acquired->status, ReplyStatus::failed);
+  const auto fourth = acquire();
+  const auto fifth = acquire();
+  answer(ReplyStatus::ok, 2);
+  EXPECT_TRUE(fourth->acquired->lease.replaces_lost);
+  EXPECT_FALSE(fifth->acquired->lease.replaces_lost);
+  EXPECT_FALSE(acquire()->acquired->lease.replaces_lost);
+}
+
+TEST_F(SharedEnvironmentsTest, OneThatWentWithItsKeeperIsSaidToBeReplaced) {
+  const auto first = acquire();
+  answer(ReplyStatus::ok, 1);
+  release(*first);
+  const auto next_keeper = std::make_shared<Keeper>(reactor_);
+  act([&] {
+    environments_ = make_shared_environments(reactor_, next_keeper, places_);
+    keeper_ = next_keeper;
+  });
+  const auto second = acquire();
+  const auto elsewhere = acquire("/elsewhere");
+  answer(ReplyStatus::ok, 1);
+  answer(ReplyStatus::ok, 2);
+  EXPECT_TRUE(second->acquired->lease.replaces_lost);
+  EXPECT_FALSE(elsewhere->acquired->lease.replaces_lost);
+}
+
+TEST_F(SharedEnvironmentsTest, OneThatWasGivenUpIsNotSaidToBeLost) {
+  max_lifetime_ = 0ms;
+  const auto first = acquire();
+  answer(ReplyStatus::ok, 1);
+  const auto second = acquire();
+  answer(ReplyStatus::ok, 2);
+  EXPECT_FALSE(second->acquired->lease.replaces_lost);
+  release(*first);
+  release(*second, Release::destroy);
+  const auto third = acquire();
+  answer(ReplyStatus::ok, 3);
+  EXPECT_TRUE(third->acquired->lease.replaces_lost);
 }
 
 TEST_F(SharedEnvironmentsTest, WithADeadKeeperItFails) {
