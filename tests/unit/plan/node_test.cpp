@@ -91,6 +91,8 @@ TEST(NodePlan, WhatSomebodyAskedForAndNobodyEnforcesIsRefused) {
                                                            {"filesystem.workspace_access", "ro"},
                                                            {"resources.memory", 1000000},
                                                            {"resources.pids", 10},
+                                                           {"resources.tmp_size", 1000000},
+                                                           {"resources.home_size", 1000000},
                                                            {"image", "debian"},
                                                            {"session.name", "mine"}};
   for (const auto& [name, value] : wanted) {
@@ -105,6 +107,10 @@ TEST(NodePlan, WhatSomebodyAskedForAndNobodyEnforcesIsRefused) {
     const auto accepted = planned.plan();
     ASSERT_TRUE(accepted) << name << ": " << accepted.error().message;
     EXPECT_THAT(accepted->warnings, Contains(HasSubstr("best_effort"))) << name;
+    const auto told = std::find_if(accepted->settings.begin(), accepted->settings.end(),
+                                   [&](const SettingReport& report) { return report.name == name; });
+    ASSERT_NE(told, accepted->settings.end()) << name;
+    EXPECT_NE(told->effective, told->requested) << name;
   }
 }
 
