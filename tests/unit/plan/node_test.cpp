@@ -220,5 +220,25 @@ TEST(ShellLine, IsExactAndSafeOnATerminal) {
   for (const auto& [argv, line] : lines) EXPECT_EQ(shell_line(argv), line);
 }
 
+TEST(ScriptWords, OneThatIsTooLongForAWordComesInSeveral) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(script_words("/bin/sh", ""), (Words{"/bin/sh", "-c", ""}));
+  EXPECT_EQ(script_words("/bin/sh", "echo \"$1\""), (Words{"/bin/sh", "-c", "echo \"$1\""}));
+  std::string script = "#";
+  for (int i = 0; i < 700'000; ++i) script += "\xC3\x9C";
+  const Words words = script_words("/bin/sh", script);
+  ASSERT_EQ(words.size(), 16U);
+  EXPECT_EQ(words[2], "eval \"set --; ${1}${2}${3}${4}${5}${6}${7}${8}${9}${10}${11}${12}\"");
+  EXPECT_EQ(words[3], "/bin/sh");
+  std::string together;
+  for (std::size_t i = 4; i < words.size(); ++i) {
+    EXPECT_LT(words[i].size(), 131'072U);
+    EXPECT_NE(words[i].front(), '\x9C') << "cut inside a character";
+    together += words[i];
+  }
+  EXPECT_TRUE(together == script);
+  EXPECT_EQ(script_parts(std::string(300'000, '\x80')).size(), 3U) << "what is no text has no characters to keep whole";
+}
+
 }  // namespace
 }  // namespace exechost::plan::testing
