@@ -156,7 +156,9 @@ class Negotiation {
          {"filesystem.allow_write", "filesystem.deny_write", "filesystem.allow_read", "filesystem.deny_read"}) {
       if (settings_.at(list).is_array() && !settings_.at(list).empty()) report(list, settings_.at(list), found);
     }
-    for (const char* bytes : kPrivateSizes) report(bytes, settings_.at(bytes), found);
+    for (const char* bytes : kPrivateSizes) {
+      report(bytes, enforced(found) ? settings_.at(bytes) : json(nullptr), found);
+    }
   }
 
   void network() {
