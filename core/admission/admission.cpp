@@ -89,7 +89,8 @@ Decision decide_node(const plan::Plan& plan, const TierRules& rules, bool grante
 }  // namespace
 
 Decision decide(const plan::Plan& plan, const Rules& rules, const std::vector<SessionGrant>& granted) {
-  const bool is_granted = std::find(granted.begin(), granted.end(), grant_of(plan)) != granted.end();
+  const bool is_granted =
+      !granted.empty() && std::find(granted.begin(), granted.end(), grant_of(plan)) != granted.end();
   if (plan.tier == "node") return decide_node(plan, rules.node, is_granted);
   if (plan.tier == "sandbox") {
     if (!plan.degraded) return Allowed{"the sandbox tier isolates the command"};
@@ -102,7 +103,15 @@ Decision decide(const plan::Plan& plan, const Rules& rules, const std::vector<Se
                 "use the sandbox tier"};
 }
 
-SessionGrant grant_of(const plan::Plan& plan) { return {plan.tier, plan.backend, plan.argv}; }
+SessionGrant grant_of(const plan::Plan& plan) {
+  return {plan.tier,
+          plan.backend,
+          plan.argv,
+          plan.cwd,
+          plan.environment,
+          plan::open_document(plan, {}),
+          plan.confinement.view_checks};
+}
 
 Failure refusal(const plan::Plan& plan, std::string_view by, std::string hint) {
   Failure failure;

@@ -3,6 +3,8 @@
 // chosen is asked about whatever the tier, once, and the answer covers the tier's own rules.
 #pragma once
 
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -29,11 +31,15 @@ struct Asked {
 };
 using Decision = std::variant<Allowed, Denied, Asked>;
 
-// Exactly these words in this tier, which a person allowed for as long as the ExecHost lives.
+// What a person allowed for as long as the ExecHost lives: exactly these words, with these variables, there.
 struct SessionGrant {
   std::string tier;
   std::string backend;
   std::vector<std::string> argv;
+  std::string cwd;
+  std::map<std::string, std::string> environment;
+  nlohmann::json place;  // what an environment is made from: view, network, image, limits, settings of the backend
+  std::vector<plan::ViewCheck> files;  // that the view names
   bool operator==(const SessionGrant&) const = default;
 };
 

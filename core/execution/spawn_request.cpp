@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "core/plan/shell_words.hpp"
+
 namespace exechost::execution {
 
 keeper::SpawnRequest spawn_request(const plan::Plan& plan, const environment::Lease& lease) {
   keeper::SpawnRequest request;
   request.environment = lease.environment;
-  request.argv = plan.argv;
+  request.argv = plan.script ? plan::script_words(plan.argv.front(), plan.argv.back()) : plan.argv;
   for (const auto& [name, value] : plan.environment) request.variables.push_back(fmt::format("{}={}", name, value));
   request.cwd = plan.cwd;
   request.tty = plan.tty;

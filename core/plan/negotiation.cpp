@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kKeptByHost = "ExecHost's deadline";
+constexpr std::array<const char*, 2> kPrivateSizes{"resources.tmp_size", "resources.home_size"};
 constexpr std::string_view kEndsWithCommand = "the environment ends with its command";
 
 // In force from the weakest grade that somebody enforces at all.
@@ -142,6 +143,11 @@ class Negotiation {
       for (const auto& [name, origin] : settings_.origins()) {
         if (name.starts_with("filesystem.")) report(name, nullptr, found);
       }
+      for (const char* bytes : kPrivateSizes) {
+        if (!settings_.requested(bytes)) continue;
+        missing(bytes, "files", true);
+        report(bytes, nullptr, found);
+      }
       return;
     }
     report("filesystem.home", settings_.at("filesystem.home"), found);
@@ -150,7 +156,9 @@ class Negotiation {
          {"filesystem.allow_write", "filesystem.deny_write", "filesystem.allow_read", "filesystem.deny_read"}) {
       if (settings_.at(list).is_array() && !settings_.at(list).empty()) report(list, settings_.at(list), found);
     }
-    for (const char* bytes : {"resources.tmp_size", "resources.home_size"}) report(bytes, settings_.at(bytes), found);
+    for (const char* bytes : kPrivateSizes) {
+      report(bytes, enforced(found) ? settings_.at(bytes) : json(nullptr), found);
+    }
   }
 
   void network() {

@@ -236,6 +236,7 @@ Result<Plan> make_plan(const PlanInput& input) {
   auto command = command_of(input.request);
   if (!command) return unexpected(command.error());
   plan.argv = std::move(*command);
+  plan.script = input.request.shell.has_value();
   plan.tty = input.request.tty;
   plan.builtin = input.builtin;
   if (plan.builtin) plan.output = {};  // what goes through is kept nowhere

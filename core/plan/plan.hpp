@@ -112,6 +112,7 @@ struct Plan {
 
   bool builtin = false;                            // argv names a command that the guest itself is
   std::vector<std::string> argv;                   // final: shell requests are ["/bin/sh","-c",script]
+  bool script = false;                             // argv is that of a shell request
   std::string cwd;                                 // inside the environment
   std::map<std::string, std::string> environment;  // complete
   std::vector<std::string> removed_environment;    // names that were withheld

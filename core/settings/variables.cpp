@@ -202,8 +202,8 @@ class VariableReader {
       return number(binding, text, parse_integer(text));
     }
     if (node.accepts("number")) return number(binding, text, parse_number(text));
-    auto parsed = parse_json_strict(text, binding.variable);
-    if (!parsed) return tl::unexpected(parsed.error());
+    auto parsed = parse_json_strict(text, "as JSON");
+    if (!parsed) return tl::unexpected(broken(binding, text, parsed.error().message));
     const bool fits = parsed->is_array() ? node.accepts("array") : parsed->is_object() && node.accepts("object");
     if (fits) return parsed;
     return tl::unexpected(

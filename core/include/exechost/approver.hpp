@@ -28,7 +28,7 @@ struct AdmissionQuestion {
 
 enum class Answer {
   once,       // this time
-  session,    // this time, and the same command in the same place as long as this ExecHost lives
+  session,    // this time, and as long as this ExecHost lives the same words with the same variables in the same place
   deny,       // no
   no_route,   // nobody could be asked
   timed_out,  // nobody answered before the deadline

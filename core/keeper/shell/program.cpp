@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/keeper/shell/text.hpp"
+#include "core/plan/shell_words.hpp"
 
 namespace exechost::keeper::shell {
 namespace {
@@ -141,14 +142,18 @@ std::string sh_options(const State& state) {
 
 std::vector<std::string> sh_argv(const State* state, const plan::ShellRun& run,
                                  const std::vector<Variable>& variables) {
-  std::string text = "__exechost_script=$1\nshift\nunset -v BASH_ENV\n";
+  const auto parts = plan::script_parts(run.script);
+  std::string text = fmt::format("__exechost_script={}\nshift {}\nunset -v BASH_ENV\n",
+                                 plan::joined_parameters(parts.size()), parts.size());
   text += export_again(variables, kStartUpFile) + export_again(variables, kPosix);
   if (state != nullptr) text += ". /proc/self/fd/8\n";
   text += "exec 8<&-\n";
   text += kShSetUp;
   text += "__exechost_options=" + quote(state != nullptr ? sh_options(*state) : std::string()) + '\n';
   text += kShRun;
-  return {std::string(kSh), "-c", std::move(text), std::string(kSh), run.script};
+  std::vector<std::string> words{std::string(kSh), "-c", std::move(text), std::string(kSh)};
+  words.insert(words.end(), parts.begin(), parts.end());
+  return words;
 }
 
 }  // namespace
@@ -167,7 +172,7 @@ Program make_program(const std::optional<State>& state, const plan::ShellRun& ru
     return program;
   }
   program.variables.push_back(fmt::format("{}=/proc/self/fd/{}", kStartUpFile, kStateIn));
-  program.argv = {std::string(kBash), "-c", run.script};
+  program.argv = plan::script_words(kBash, run.script);
   program.fallback = sh_argv(nullptr, run, split_variables);
   program.input = bash_input(state, run, split_variables);
   return program;

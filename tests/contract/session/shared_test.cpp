@@ -8,7 +8,6 @@
 
 #include "tests/support/guests.hpp"
 #include "tests/support/library_host.hpp"
-#include "tests/support/processes.hpp"
 #include "tests/support/witness.hpp"
 
 namespace exechost::test {
@@ -141,7 +140,7 @@ TEST_P(Shared, WithoutPersistenceEachRunHasItsOwn) {
     const ExecResult result = host->run(request);
     EXPECT_EQ(result.out.data, "");
     environments.insert(result.environment_id);
-    EXPECT_THAT(serving_guests(), IsEmpty());  // gone before run returns
+    EXPECT_THAT(serving_guests(getpid()), IsEmpty());  // gone before run returns
   }
   EXPECT_EQ(environments.size(), 3u);
 }
@@ -152,8 +151,8 @@ TEST_P(Shared, AnIdleEnvironmentIsRemoved) {
   request.settings_json = R"({"session": {"idle_timeout": "300ms"}})";
   const ExecResult first = host->run(request);
   ASSERT_EQ(first.exit_code, 0) << first.to_json();
-  for (const pid_t guest : serving_guests()) EXPECT_TRUE(wait_until_ended(guest, 20s));
-  EXPECT_THAT(serving_guests(), IsEmpty());
+  for (const pid_t guest : serving_guests(getpid())) EXPECT_TRUE(wait_until_ended(guest, 20s));
+  EXPECT_THAT(serving_guests(getpid()), IsEmpty());
   request.argv = sh_request("ls /tmp; sleep 1").argv;  // longer than it may be idle
   const ExecResult second = host->run(request);
   EXPECT_EQ(second.out.data, "");
@@ -165,7 +164,7 @@ TEST_P(Shared, AnIdleEnvironmentIsRemoved) {
 TEST_P(Shared, OneThatVanishedBetweenRunsIsMadeAgainOnce) {
   const auto host = make_host();
   const ExecResult first = host->run(sh_request("echo > /tmp/mark"));
-  const auto guests = serving_guests();
+  const auto guests = serving_guests(getpid());
   ASSERT_EQ(guests.size(), 1u);
   ASSERT_EQ(::kill(guests.front(), SIGKILL), 0);
   ASSERT_TRUE(wait_until_ended(guests.front(), 20s));
@@ -194,7 +193,7 @@ TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
     const std::string text = read_file(scene_->workspace() + "/ran");
     return std::count(text.begin(), text.end(), '\n');
   };
-  const auto guests = serving_guests();
+  const auto guests = serving_guests(getpid());
   ASSERT_EQ(guests.size(), 1u);
   ASSERT_EQ(::kill(guests.front(), SIGKILL), 0);
   for (Execution& execution : running) {
@@ -215,9 +214,9 @@ TEST_P(Shared, OneThatVanishesDuringARunIsLostAndNothingIsRunAgain) {
 TEST_P(Shared, TheEndOfTheHostIsTheEndOfTheEnvironment) {
   auto host = make_host();
   ASSERT_EQ(host->run(sh_request("true")).exit_code, 0);
-  ASSERT_EQ(serving_guests().size(), 1u);
+  ASSERT_EQ(serving_guests(getpid()).size(), 1u);
   host.reset();
-  EXPECT_THAT(serving_guests(), IsEmpty());
+  EXPECT_THAT(serving_guests(getpid()), IsEmpty());
 }
 
 }  // namespace

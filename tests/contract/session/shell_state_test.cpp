@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/support/guests.hpp"
 #include "tests/support/library_host.hpp"
 #include "tests/support/processes.hpp"
 #include "tests/support/witness.hpp"
@@ -258,13 +258,9 @@ TEST_P(ShellState, OneThatIsNotToWaitIsRefused) {
 
 TEST_P(ShellState, EndsWithItsEnvironment) {
   out_of("cd /usr; export A=1");
-  for (const auto& process : descendants_of(getpid())) {
-    const auto all = descendants_of(process.pid);
-    const bool holds_guest =
-        std::any_of(all.begin(), all.end(), [](const auto& other) { return other.name == "exechost-guest"; });
-    if (process.name != "exechost-guest" || holds_guest) continue;
-    ASSERT_EQ(::kill(process.pid, SIGKILL), 0);
-    ASSERT_TRUE(wait_until_ended(process.pid, 20s));
+  for (const pid_t guest : serving_guests(getpid())) {
+    ASSERT_EQ(::kill(guest, SIGKILL), 0);
+    ASSERT_TRUE(wait_until_ended(guest, 20s));
   }
   const ExecResult next = run("pwd; echo ${A-unset}");
   EXPECT_TRUE(next.environment_recreated);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/base/unique_fd.hpp"
+#include "tests/support/guests.hpp"
 #include "tests/support/library_host.hpp"
 #include "tests/support/processes.hpp"
 #include "tests/support/witness.hpp"
@@ -84,20 +85,6 @@ class Seen {
   std::condition_variable changed_;
   std::string out_, err_;
 };
-
-// Of one environment: process 1 inside, whose parent is what made the namespaces.
-std::vector<pid_t> serving_guests() {
-  std::vector<pid_t> found;
-  std::set<pid_t> guests;
-  const auto all = descendants_of(getpid());
-  for (const auto& process : all) {
-    if (process.name == "exechost-guest") guests.insert(process.pid);
-  }
-  for (const auto& process : all) {
-    if (guests.contains(process.pid) && !guests.contains(process.parent)) found.push_back(process.pid);
-  }
-  return found;
-}
 
 TEST_P(StreamRun, EveryByteComesThroughBothWays) {
   const std::string bytes = noise(std::size_t{5} * 1024 * 1024 + 17);
@@ -274,7 +261,7 @@ TEST_P(StreamRun, AnEnvironmentThatVanishesIsLostAndNothingIsRunAgain) {
   auto running = host_->start(shell_request("echo ran >> ran; " + witness.hold() + "sleep 100"));
   ASSERT_TRUE(running);
   ASSERT_TRUE(witness.wait_held());
-  const auto guests = serving_guests();
+  const auto guests = serving_guests(getpid());
   ASSERT_EQ(guests.size(), 1U);
   ASSERT_EQ(::kill(guests.front(), SIGKILL), 0);
   const ExecResult& result = running->wait();
@@ -294,7 +281,7 @@ TEST_P(StreamRun, WithoutPersistenceEachRunHasItsOwn) {
     EXPECT_EQ(result.exit_code, 0) << why(result);
     EXPECT_EQ(result.out.data, "");
     environments.insert(result.environment_id);
-    EXPECT_THAT(serving_guests(), ::testing::IsEmpty());
+    EXPECT_THAT(serving_guests(getpid()), ::testing::IsEmpty());
   }
   EXPECT_EQ(environments.size(), 3U);
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "core/admission/gate.hpp"
 
 namespace exechost::admission {
@@ -148,7 +150,38 @@ TEST(Decide, AGrantIsForTheSameCommandInTheSamePlace) {
   plan::Plan other = plan;
   other.argv.emplace_back("-k");
   EXPECT_EQ(kind_of(decide(other, {}, {grant_of(plan)})), Is::asked);
-  EXPECT_EQ(kind_of(decide(plan, {}, {{"sandbox", "bwrap", plan.argv}})), Is::asked);
+  SessionGrant of_a_sandbox = grant_of(plan);
+  of_a_sandbox.tier = "sandbox";
+  EXPECT_EQ(kind_of(decide(plan, {}, {of_a_sandbox})), Is::asked);
+}
+
+// The words alone say little: ./run is another program elsewhere, and PATH says which one make is.
+TEST(Decide, AGrantIsForTheFolderTheVariablesAndTheMountsThatWereAskedAbout) {
+  const std::pair<const char*, std::function<void(plan::Plan&)>> changes[] = {
+      {"folder", [](plan::Plan& plan) { plan.cwd = "/home/u/other"; }},
+      {"variable", [](plan::Plan& plan) { plan.environment["PATH"] = "/home/u/p/bin:/usr/bin"; }},
+      {"workspace", [](plan::Plan& plan) { plan.workspace = "/home/u/other"; }},
+      {"mount",
+       [](plan::Plan& plan) {
+         plan.view.entries.push_back({"/home/u", plan::Access::rw, "", 0, ""});
+       }},
+      {"file behind a mount",
+       [](plan::Plan& plan) {
+         plan.confinement.view_checks.push_back({"/x", 1, 2, true});
+       }},
+      {"network", [](plan::Plan& plan) { plan.network.mode = "full"; }},
+      {"image", [](plan::Plan& plan) { plan.image = "other"; }},
+      {"setting of the backend", [](plan::Plan& plan) { plan.backend_settings["volumes"] = {"/:/host"}; }},
+      {"backend", [](plan::Plan& plan) { plan.backend = "other"; }}};
+  for (const char* tier : {"node", "sandbox"}) {
+    const plan::Plan asked = degraded(tier);
+    EXPECT_EQ(kind_of(decide(asked, {}, {grant_of(asked)})), Is::allowed);
+    for (const auto& [what, change] : changes) {
+      plan::Plan other = asked;
+      change(other);
+      EXPECT_EQ(kind_of(decide(other, {}, {grant_of(asked)})), Is::asked) << tier << ": another " << what;
+    }
+  }
 }
 
 TEST(Decide, TheSandboxTierIsNotAskedAbout) {

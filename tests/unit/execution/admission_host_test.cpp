@@ -1,68 +1,23 @@
 // Admission as a framework meets it: an ExecHost with an approver, and commands of the node tier.
 #include <gmock/gmock.h>
 
-#include <condition_variable>
 #include <filesystem>
-#include <functional>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "host_support.hpp"
+#include "tests/support/person.hpp"
 
 namespace exechost {
 namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
+using test::always;
 using test::HostScene;
+using test::Person;
+using test::silent;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-
-// Somebody who answers as told, and remembers what was asked.
-class Person {
- public:
-  using Reply = std::function<Answer(const AdmissionQuestion&, const std::stop_token&)>;
-  explicit Person(Reply reply) : reply_(std::move(reply)) {}
-
-  Approver approver() {
-    return [this](const AdmissionQuestion& question, const std::stop_token& stop) {
-      {
-        const std::lock_guard lock(mutex_);
-        questions_.push_back(question);
-      }
-      asked_.notify_all();
-      return reply_(question, stop);
-    };
-  }
-  bool wait_until_asked() {
-    std::unique_lock lock(mutex_);
-    return asked_.wait_for(lock, 20s, [this] { return !questions_.empty(); });
-  }
-  std::vector<AdmissionQuestion> questions() const {
-    const std::lock_guard lock(mutex_);
-    return questions_;
-  }
-
- private:
-  Reply reply_;
-  mutable std::mutex mutex_;
-  std::condition_variable asked_;
-  std::vector<AdmissionQuestion> questions_;
-};
-
-Person::Reply always(Answer answer) {
-  return [answer](const AdmissionQuestion&, const std::stop_token&) { return answer; };
-}
-
-// Says nothing until the question is withdrawn.
-Answer silent(const AdmissionQuestion&, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  std::unique_lock lock(mutex);
-  stopped.wait(lock, stop, [] { return false; });
-  return Answer::cancelled;
-}
 
 class AdmissionHost : public ::testing::TestWithParam<KeeperPlacement> {
  protected:

@@ -91,6 +91,8 @@ TEST(NodePlan, WhatSomebodyAskedForAndNobodyEnforcesIsRefused) {
                                                            {"filesystem.workspace_access", "ro"},
                                                            {"resources.memory", 1000000},
                                                            {"resources.pids", 10},
+                                                           {"resources.tmp_size", 1000000},
+                                                           {"resources.home_size", 1000000},
                                                            {"image", "debian"},
                                                            {"session.name", "mine"}};
   for (const auto& [name, value] : wanted) {
@@ -105,6 +107,10 @@ TEST(NodePlan, WhatSomebodyAskedForAndNobodyEnforcesIsRefused) {
     const auto accepted = planned.plan();
     ASSERT_TRUE(accepted) << name << ": " << accepted.error().message;
     EXPECT_THAT(accepted->warnings, Contains(HasSubstr("best_effort"))) << name;
+    const auto told = std::find_if(accepted->settings.begin(), accepted->settings.end(),
+                                   [&](const SettingReport& report) { return report.name == name; });
+    ASSERT_NE(told, accepted->settings.end()) << name;
+    EXPECT_NE(told->effective, told->requested) << name;
   }
 }
 
@@ -212,6 +218,26 @@ TEST(ShellLine, IsExactAndSafeOnATerminal) {
       {{"echo", "\xff"}, R"(echo $'\xff')"},
   };
   for (const auto& [argv, line] : lines) EXPECT_EQ(shell_line(argv), line);
+}
+
+TEST(ScriptWords, OneThatIsTooLongForAWordComesInSeveral) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(script_words("/bin/sh", ""), (Words{"/bin/sh", "-c", ""}));
+  EXPECT_EQ(script_words("/bin/sh", "echo \"$1\""), (Words{"/bin/sh", "-c", "echo \"$1\""}));
+  std::string script = "#";
+  for (int i = 0; i < 700'000; ++i) script += "\xC3\x9C";
+  const Words words = script_words("/bin/sh", script);
+  ASSERT_EQ(words.size(), 16U);
+  EXPECT_EQ(words[2], "eval \"set --; ${1}${2}${3}${4}${5}${6}${7}${8}${9}${10}${11}${12}\"");
+  EXPECT_EQ(words[3], "/bin/sh");
+  std::string together;
+  for (std::size_t i = 4; i < words.size(); ++i) {
+    EXPECT_LT(words[i].size(), 131'072U);
+    EXPECT_NE(words[i].front(), '\x9C') << "cut inside a character";
+    together += words[i];
+  }
+  EXPECT_TRUE(together == script);
+  EXPECT_EQ(script_parts(std::string(300'000, '\x80')).size(), 3U) << "what is no text has no characters to keep whole";
 }
 
 }  // namespace

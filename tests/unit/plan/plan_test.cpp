@@ -323,6 +323,8 @@ TEST(Negotiation, WhereNobodyCarriesOutTheViewItIsNotPromised) {
   EXPECT_TRUE(writes(*plan, plan->workspace));
   EXPECT_THAT(to_text(*plan), HasSubstr("does NOT carry out"));
   EXPECT_THAT(plan->isolation, Contains(HasSubstr("against writing only")));
+  ASSERT_NE(report(*plan, "resources.tmp_size"), nullptr);
+  EXPECT_EQ(report(*plan, "resources.tmp_size")->effective, "null") << "there is no private folder that it could bound";
 }
 
 TEST(Negotiation, BuiltInLimitsAreBestEffortAndReported) {

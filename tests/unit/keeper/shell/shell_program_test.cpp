@@ -57,6 +57,18 @@ TEST_P(Both, TheFirstIsAnOrdinaryShell) {
   EXPECT_EQ(shell.state->bash, GetParam());
 }
 
+TEST_P(Both, AScriptOfManyWordsOfTheKernels) {
+  Shells shell(GetParam());
+  const std::string before = "A='" + std::string(1'300'000, 'x') + "'; echo $# ${#A}; export B=kept\n";
+  for (int i = 0; i < 2; ++i) {  // without a state, and with one
+    const ShellEnd end = shell(before + "set -- a b\nnosuch\nset -e; (exit 6); echo not reached");
+    EXPECT_EQ(end.out, "0 1300000\n");
+    EXPECT_THAT(end.err, HasSubstr(GetParam() ? "line 3: nosuch" : "nosuch: not found"));
+    EXPECT_EQ(end.exit_code(), 6);
+    EXPECT_EQ(shell("set +e; echo $B").out, "kept\n");
+  }
+}
+
 TEST_P(Both, FolderMaskAliasesAndExports) {
   Shells shell(GetParam());
   expect_kept(shell, {"both", "cd /usr; cd lib; export A='x y' B=; umask 027; alias ll='ls -l' a='b'",
