@@ -37,7 +37,9 @@ FailureKind kind_of(int error) {
     case ENFILE:
     case ENOMEM:
     case ENOSPC:
-    case ESTALE: return FailureKind::unavailable;
+    case ESTALE:
+    case ECANCELED:
+    case ETIMEDOUT: return FailureKind::unavailable;
     default: return FailureKind::invalid_request;
   }
 }

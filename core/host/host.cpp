@@ -16,6 +16,7 @@
 #include "core/host/copy.hpp"
 #include "core/host/detached_command.hpp"
 #include "core/host/host_core.hpp"
+#include "core/host/inner_files.hpp"
 #include "core/host/request_run.hpp"
 #include "core/host/session_calls.hpp"
 #include "core/host/workspace_copy.hpp"
@@ -286,6 +287,19 @@ CopyResult ExecHost::copy_out(const Request& where, const std::string& path, con
 CopyResult ExecHost::copy_between(const Request& from, const std::string& path, const Request& to,
                                   const std::string& target, const CopyOptions& options, std::stop_token stop) {
   return host::copy_between(impl_->copy_host(), {from, path}, {to, target}, options, std::move(stop));
+}
+
+Result<FileEntry> ExecHost::file_status(const Request& where, const std::string& path, std::stop_token stop) {
+  return host::file_status(impl_->copy_host(), {where, path}, stop);
+}
+
+Result<std::vector<FileEntry>> ExecHost::list_files(const Request& where, const std::string& path,
+                                                    std::stop_token stop) {
+  return host::list_files(impl_->copy_host(), {where, path}, stop);
+}
+
+Result<void> ExecHost::remove_file(const Request& where, const std::string& path, bool tree, std::stop_token stop) {
+  return host::remove_file(impl_->copy_host(), {where, path}, tree, stop);
 }
 
 Result<ChangeList> ExecHost::changes(const Request& request) {

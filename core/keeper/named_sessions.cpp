@@ -54,13 +54,23 @@ std::string differences(const SessionChoice& there, const SessionChoice& wanted)
   return text;
 }
 
+// What to ask for, where one option makes the difference.
+std::string same_place(const SessionChoice& there, const SessionChoice& wanted) {
+  const auto was = there.place.find("workspace");
+  const auto is = wanted.place.find("workspace");
+  const bool another = was != there.place.end() && is != wanted.place.end() && was->second != is->second;
+  if (!another || was->second.shown.empty()) return "ask for the same place";
+  return fmt::format("ask for the same place (--workspace {})", escape_for_terminal(to_valid_utf8(was->second.shown)));
+}
+
 Failure other_place(const SessionChoice& there, const SessionChoice& wanted) {
   return make_failure(FailureKind::invalid_request, Phase::provision,
                       fmt::format("session {} was opened for another place; different: {}", quoted(wanted.name),
                                   differences(there, wanted)),
                       "session", 0,
-                      "ask for the same place, choose another session name, or have it opened anew (--recreate): "
-                      "what runs in it then ends");
+                      fmt::format("{}, choose another session name, or have it opened anew (--recreate): what runs in "
+                                  "it then ends",
+                                  same_place(there, wanted)));
 }
 
 std::int64_t milliseconds_since(steady_clock::time_point then) {

@@ -1,7 +1,5 @@
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +8,7 @@
 #include <cstring>
 
 #include "guest/files/builtin.hpp"
+#include "guest/files/kernel_entry.hpp"
 #include "guest/files/report.hpp"
 #include "guest/files/stream.hpp"
 #include "guest/files/tar.hpp"
@@ -17,15 +16,6 @@
 namespace exechost::guest::files {
 
 namespace {
-
-// As the kernel fills it.
-struct KernelEntry {
-  std::uint64_t inode;
-  std::int64_t offset;
-  std::uint16_t length;
-  std::uint8_t type;
-  char name[1];
-};
 
 const char* kind_of(mode_t mode) {
   if (S_ISSOCK(mode)) return "socket";
@@ -150,16 +140,9 @@ class Packer {
     bool done =
         depth <= tar::kMaxDepth ? entry(tar::Type::folder, status.st_mode, 0, nullptr, 0) : stop("depth", E2BIG);
     ++totals_.folders;
-    alignas(KernelEntry) char entries[4096];
-    while (done) {
-      const long size = ::syscall(SYS_getdents64, fd, entries, sizeof entries);
-      if (size < 0) done = stop("list", errno);
-      if (size <= 0) break;
-      for (long at = 0; done && at < size;) {
-        const auto* found = reinterpret_cast<const KernelEntry*>(entries + at);
-        done = child(fd, found->name, depth);
-        at += found->length;
-      }
+    if (done) {
+      const int error = for_each_name(fd, [&](const char* name) { return done = child(fd, name, depth); });
+      if (error != 0) done = stop("list", error);
     }
     ::close(fd);
     return done;

@@ -4,6 +4,11 @@
 //   failed STEP ERRNO PATH   the last line, exit status 3
 //   done FILES FOLDERS LINKS BYTES SKIPPED   the last line, exit status 0
 //
+// `stat` and `list` write lines to standard output, too; the last word is the path as it was given, or the name:
+//
+//   TYPE MODE SIZE SECONDS NANOSECONDS NAME   type: file, folder, link, socket, fifo, device, other; mode in decimal,
+//                                             without the type; the time is the last change of the content
+//
 // In a PATH every byte but printable ASCII, and '%', is written as %XX.
 #pragma once
 

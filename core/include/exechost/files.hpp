@@ -57,6 +57,20 @@ struct CopyResult {
   EXECHOST_API std::string to_json() const;
 };
 
+// ---- looking and removing -----------------------------------------------------------
+
+enum class FileType { file, folder, link, socket, fifo, device, other };
+EXECHOST_API std::string_view to_string(FileType type);
+
+// As the environment tells it.
+struct FileEntry {
+  std::string name;  // in a list: within the folder; else the path as it was given
+  FileType type = FileType::other;
+  std::uint32_t mode = 0;                // permission, set-id and sticky bits
+  std::uint64_t size = 0;                // bytes
+  std::chrono::nanoseconds modified{0};  // the content, since 1970 UTC
+};
+
 // ---- a copied workspace (workspace.mode copy) -----------------------------------------
 
 enum class ChangeKind { added, modified, deleted, mode_changed, type_changed };

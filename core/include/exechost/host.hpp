@@ -127,6 +127,17 @@ class EXECHOST_API ExecHost {
   CopyResult copy_between(const Request& from, const std::string& path, const Request& to, const std::string& target,
                           const CopyOptions& options = {}, std::stop_token stop = {});
 
+  // Looks at files of an environment and removes them, named as for copy_in. Links are not followed but for those
+  // in the folders before the last name. invalid_request, with the errno: there is no such file, or it is of another
+  // kind (ENOTDIR, ENOTEMPTY); more entries than files.max_entries. unsupported: the backend has no place for the
+  // guest, or the tier is node or gateway. A stop request cancels (unavailable, ECANCELED).
+  Result<FileEntry> file_status(const Request& where, const std::string& path, std::stop_token stop = {});
+  // What is in a folder, by name.
+  Result<std::vector<FileEntry>> list_files(const Request& where, const std::string& path, std::stop_token stop = {});
+  // A file, a link or an empty folder; with `tree` a folder and everything below, over no link and onto no other mount.
+  // When that breaks off, what was removed is gone.
+  Result<void> remove_file(const Request& where, const std::string& path, bool tree = false, std::stop_token stop = {});
+
   // What the runs of this request's session changed in their copy of the workspace (workspace.mode copy), without
   // changing anything. invalid_request when there is no copy.
   Result<ChangeList> changes(const Request& request);

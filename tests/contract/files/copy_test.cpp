@@ -274,5 +274,63 @@ TEST_P(Copy, OnlyWhereSomethingIsApart) {
   EXPECT_EQ(result.failure->kind, FailureKind::unsupported) << result.to_json();
 }
 
+// ---- looking and removing ---------------------------------------------------------
+
+TEST_P(Copy, FilesInsideAreListedAndDescribed) {
+  inside(
+      "mkdir -p /tmp/d/inner && cd /tmp/d && printf 12345 > file && chmod 4751 file && ln -s /etc/passwd link && "
+      "mkfifo fifo && touch -d @1000000000.5 file && touch \"$(printf 'odd \\n\\377')\"");
+  const auto listed = host_.list_files(Request{}, "/tmp/d");
+  ASSERT_TRUE(listed) << describe(listed.error());
+  std::vector<std::string> seen;
+  for (const FileEntry& entry : *listed) seen.push_back(entry.name + " " + std::string(to_string(entry.type)));
+  EXPECT_THAT(seen, ::testing::ElementsAre("fifo fifo", "file file", "inner folder", "link link", "odd \n\xff file"));
+  Request below;
+  below.cwd = "/tmp/d";
+  const auto file = host_.file_status(below, "file");
+  ASSERT_TRUE(file) << describe(file.error());
+  EXPECT_EQ(file->name, "file");
+  EXPECT_EQ(file->size, 5U);
+  EXPECT_EQ(file->mode, 04751U);
+  EXPECT_EQ(file->modified, 1'000'000'000'500ms);
+  EXPECT_EQ(host_.file_status(below, "link")->type, FileType::link) << "not what it leads to";
+}
+
+TEST_P(Copy, WhatCanNotBeLookedAtIsAFailureWithItsErrno) {
+  inside("mkdir -p /tmp/d && touch /tmp/d/file");
+  const auto missing = host_.file_status(Request{}, "/tmp/d/none");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind, FailureKind::invalid_request);
+  EXPECT_EQ(missing.error().error_number, ENOENT);
+  const auto no_folder = host_.list_files(Request{}, "/tmp/d/file");
+  ASSERT_FALSE(no_folder);
+  EXPECT_EQ(no_folder.error().error_number, ENOTDIR);
+  inside("cd /tmp/d && touch $(seq 50)");
+  Request few;
+  few.settings_json = R"({"files": {"max_entries": 20}})";
+  const auto many = host_.list_files(few, "/tmp/d");
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().error_number, EFBIG);
+  EXPECT_THAT(many.error().message, HasSubstr("files.max_entries"));
+}
+
+TEST_P(Copy, FilesInsideAreRemoved) {
+  inside("mkdir -p /tmp/d/a/b /tmp/kept && touch /tmp/d/a/b/file /tmp/kept/file && ln -s /tmp/kept /tmp/d/a/link");
+  const auto full = host_.remove_file(Request{}, "/tmp/d");
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().error_number, ENOTEMPTY);
+  EXPECT_TRUE(host_.remove_file(Request{}, "/tmp/d/a/b/file"));
+  EXPECT_TRUE(host_.remove_file(Request{}, "/tmp/d/a/b"));
+  const auto tree = host_.remove_file(Request{}, "/tmp/d", true);
+  EXPECT_TRUE(tree) << describe(tree.error());
+  EXPECT_EQ(inside("ls /tmp; ls /tmp/kept"), "kept\nfile\n");
+  for (const char* const root : {"/", "//", "/tmp/..", "/tmp/../."}) {
+    const auto refused = host_.remove_file(Request{}, root, true);
+    ASSERT_FALSE(refused) << root;
+    EXPECT_EQ(refused.error().error_number, EBUSY) << root;
+  }
+  EXPECT_EQ(inside("ls /tmp/kept"), "file\n");
+}
+
 }  // namespace
 }  // namespace exechost::test

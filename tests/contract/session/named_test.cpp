@@ -62,6 +62,23 @@ TEST_F(Named, DifferentNamesAndOwnersNeverShare) {
   EXPECT_EQ(host->run(shell_request("ls /tmp")).out.data, "") << "without a name it is the host's own";
 }
 
+TEST_F(Named, FromAnotherFolderTheHintIsTheWorkspace) {
+  const auto host = make_host();
+  ASSERT_EQ(host->session("s").run(shell_request("echo out > /tmp/mark")).exit_code, 0);
+  const std::vector<std::string> copy{"cp", "s:/tmp/mark", scene_->outside() + "/mark", "--workspace"};
+  const auto from = [&](const std::string& workspace) {
+    auto arguments = copy;
+    arguments.push_back(workspace);
+    return command(std::move(arguments));
+  };
+  const ProgramEnd refused = from(scene_->outside());
+  EXPECT_EQ(refused.exit_status(), 125);
+  EXPECT_THAT(refused.err, HasSubstr("different: workspace"));
+  EXPECT_THAT(refused.err, HasSubstr("--workspace " + scene_->workspace()));
+  EXPECT_EQ(from(scene_->workspace()).exit_status(), 0);
+  EXPECT_EQ(read_file(scene_->outside() + "/mark"), "out\n");
+}
+
 TEST_F(Named, AnotherPlaceIsRefusedByNameOrMadeAnew) {
   const auto host = make_host();
   const Session session = host->session("s");
