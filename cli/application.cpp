@@ -36,7 +36,7 @@ std::vector<std::string> option_names(const CLI::App& parser) {
   return names;
 }
 
-Failure unknown_words(const CLI::App& parser, const std::vector<std::string>& words) {
+Failure unknown_words(const CLI::App& parser, const std::vector<std::string>& words, bool takes_command) {
   const std::string& word = words.front();
   const bool is_option = word.size() > 1 && word.front() == '-';
   const std::string name = word.substr(0, word.find('='));
@@ -50,7 +50,7 @@ Failure unknown_words(const CLI::App& parser, const std::vector<std::string>& wo
   const std::string close = nearest(name, known);
   if (!close.empty()) {
     failure.hint = fmt::format("did you mean {}?", close);
-  } else if (!is_option) {
+  } else if (!is_option && takes_command) {
     failure.hint = "the command to run stands after --, for example: exechost run -- ls -l";
   } else {
     failure.hint = fmt::format("see: exechost {}{}--help", parser.get_name(), parser.get_name().empty() ? "" : " ");
@@ -61,7 +61,7 @@ Failure unknown_words(const CLI::App& parser, const std::vector<std::string>& wo
 Application::Application() : parser_(kDescription, "exechost") {
   parser_.set_help_flag("-h,--help", "Show this help");
   parser_.add_flag("--version", version_, "Show the version");
-  parser_.formatter(std::make_shared<HelpFormatter>(false));
+  parser_.formatter(std::make_shared<HelpFormatter>());
   parser_.footer(kFooter);
   parser_.allow_extras();
   // Else "schema settings" would be two commands.
@@ -92,7 +92,7 @@ Application::Application() : parser_(kDescription, "exechost") {
 void Application::add(std::unique_ptr<Command> command) {
   CLI::App* parser = parser_.add_subcommand(command->name(), command->summary());
   parser->set_help_flag("-h,--help", "Show this help");
-  parser->formatter(std::make_shared<HelpFormatter>(command->takes_command()));
+  parser->formatter(std::make_shared<HelpFormatter>(command->usage_forms()));
   parser->footer("Examples:\n" + command->examples());
   parser->allow_extras();
   command->add_options(*parser);
@@ -134,11 +134,14 @@ int Application::parse_and_run(const CommandLine& line) {
   } catch (const CLI::CallForHelp&) {
     return print(parser_.help());
   } catch (const CLI::ParseError& error) {
-    return usage_error(entry, line, usage_failure(error.what(), "see: exechost --help"));
+    return usage_error(
+        entry, line,
+        usage_failure(error.what(), fmt::format("see: exechost {}--help",
+                                                entry == nullptr ? std::string() : entry->command->name() + " ")));
   }
   const CLI::App& used = entry == nullptr ? parser_ : *entry->parser;
   if (const std::vector<std::string> extra = used.remaining(); !extra.empty()) {
-    return usage_error(entry, line, unknown_words(used, extra));
+    return usage_error(entry, line, unknown_words(used, extra, entry == nullptr || entry->command->takes_command()));
   }
   if (version_) return entry_named("version")->command->run(line);
   if (entry == nullptr) {

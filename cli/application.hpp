@@ -35,7 +35,8 @@ class Application {
 
 // What is wrong with words the parser did not know: an unknown option with the nearest known one,
 // or a command that lacks its "--".
-Failure unknown_words(const CLI::App& parser, const std::vector<std::string>& words);
+// `takes_command`: whether a command to run may stand after --.
+Failure unknown_words(const CLI::App& parser, const std::vector<std::string>& words, bool takes_command);
 
 // The long and short options of `parser`, as written ("--json", "-h").
 std::vector<std::string> option_names(const CLI::App& parser);

@@ -23,6 +23,11 @@ class Command {
   virtual std::string examples() const = 0;
   // Whether words after "--" mean something to it.
   virtual bool takes_command() const { return false; }
+  // What may stand behind its name, a line each; none: as the parser makes it of the options.
+  virtual std::vector<std::string> usage_forms() const {
+    if (!takes_command()) return {};
+    return {"[OPTIONS] -- COMMAND [ARGUMENTS]", "[OPTIONS] --shell 'SCRIPT'"};
+  }
   // The exit status for a wrong command line.
   virtual int usage_status() const;
   // What stdout shows for a failure when --json was asked for; empty: nothing, the message goes to

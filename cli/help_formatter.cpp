@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace exechost::cli {
 
-HelpFormatter::HelpFormatter(bool takes_command) : takes_command_(takes_command) { column_width(32); }
+HelpFormatter::HelpFormatter(std::vector<std::string> forms) : forms_(std::move(forms)) { column_width(32); }
 
 std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) const {
-  if (!takes_command_) return Formatter::make_usage(app, std::move(name));
-  return fmt::format("Usage: {0} [OPTIONS] -- COMMAND [ARGUMENTS]\n       {0} [OPTIONS] --shell 'SCRIPT'\n", name);
+  if (forms_.empty()) return Formatter::make_usage(app, std::move(name));
+  std::string usage;
+  for (const std::string& form : forms_)
+    usage += fmt::format("{}{} {}\n", usage.empty() ? "Usage: " : "       ", name, form);
+  return usage;
 }
 
 // The value's name only; "may be repeated" is said in words.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/repeated_option.hpp"
 #include "core/base/utf8.hpp"
 
 namespace exechost::cli {
@@ -66,19 +67,6 @@ std::string absolute_path(const std::string& given) {
   return whole;
 }
 
-CLI::Option* add_values(CLI::App& app, const std::string& name, std::vector<std::string>& values,
-                        const std::string& help) {
-  // A callback instead of a bound vector: the parser's own conversions give "{}" and "[a,b]" meanings.
-  const auto take = [&values](const CLI::results_t& results) {
-    values = results;
-    return true;
-  };
-  return app.add_option(name, take, help)
-      ->expected(-1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
 Result<std::string> only_value(const std::string& option, const std::vector<std::string>& values) {
   if (values.size() == 1) return values.front();
   return unexpected(usage_failure(fmt::format("{} is given {} times", option, values.size()), "give it once"));
@@ -96,6 +84,11 @@ Result<json> setting_value(const SettingOption& option, const std::vector<std::s
   if (option.kind == list || option.kind == path_list) return json(values);
   auto one = only_value(option.name, values);
   if (!one) return unexpected(one.error());
+  // Most likely a shell variable that is not set: without a name the run would be in no session at all.
+  if (one->empty() && option.setting == std::string_view("session.name")) {
+    return unexpected(usage_failure(fmt::format("{}: the name is empty", option.name),
+                                    "leave the option out for a run that is a session of its own"));
+  }
   return json(*one);
 }
 

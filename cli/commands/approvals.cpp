@@ -37,6 +37,9 @@ class ApprovalsCommand final : public Command {
            "A command is compared word by word, exactly. The list is admission.node.allow in your own settings file.";
   }
   bool takes_command() const override { return true; }
+  std::vector<std::string> usage_forms() const override {
+    return {"list [--json]", "allow [OPTIONS] -- COMMAND [ARGUMENTS]", "revoke [OPTIONS] -- COMMAND [ARGUMENTS]"};
+  }
 
   void add_options(CLI::App& app) override {
     app.add_option("action", action_, "list, allow or revoke")->check(CLI::IsMember({"list", "allow", "revoke"}));

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "cli/repeated_option.hpp"
 #include "cli/setting_overrides.hpp"
 #include "cli/text_table.hpp"
 #include "core/host/backends_report.hpp"
@@ -103,7 +104,7 @@ class BackendsCommand final : public Command {
   void add_options(CLI::App& app) override {
     app.add_flag("--verbose", verbose_, "Every capability with the evidence for it");
     app.add_flag("--json", json_, "Statements and probes as a JSON array");
-    app.add_option("--set", set_, "Any setting, such as plugins.directories=[\"/opt/backends\"]; may be repeated")
+    add_values(app, "--set", set_, "Any setting, such as plugins.directories=[\"/opt/backends\"]; may be repeated")
         ->type_name("NAME=JSON");
     app.add_flag("--no-probe", no_probe_, "Only what is found; runs no plugin code");
   }

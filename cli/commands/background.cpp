@@ -176,6 +176,8 @@ class StartCommand final : public Command {
       return exit_status(result, 0);
     }
     if (detach_) return print(*started + "\n");
+    print_note(
+        fmt::format("it goes on when this is interrupted: exechost attach {} {}", name.get<std::string>(), *started));
     return attach(session, *started, true);
   }
 
@@ -196,6 +198,12 @@ class AboutCommand : public Command {
   int run(const CommandLine& /*line*/) override {
     if (session_.empty()) {
       print_failure(usage_failure("no session is named", fmt::format("for example: exechost {} work", name())));
+      return kExitUsage;
+    }
+    // As another program's "kill -9" has it; here it would be a name.
+    if (session_.front() == '-' && name() == "kill") {
+      print_failure(usage_failure(fmt::format("\"{}\" is no session", session_),
+                                  fmt::format("a signal is given by --signal {}", session_.substr(1))));
       return kExitUsage;
     }
     ExecHost host(host_options());
@@ -312,10 +320,12 @@ class KillCommand final : public AboutCommand {
     if (error == std::errc() && end == text.data() + text.size()) {
       return number > 0 && number < NSIG ? std::optional(number) : std::nullopt;
     }
-    if (text.starts_with("SIG")) text.remove_prefix(3);
+    std::string name(text);
+    for (char& letter : name) letter = static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
+    if (name.starts_with("SIG")) name.erase(0, 3);
     for (int each = 1; each < NSIG; ++each) {
       const char* const abbreviation = ::sigabbrev_np(each);
-      if (abbreviation != nullptr && text == abbreviation) return each;
+      if (abbreviation != nullptr && name == abbreviation) return each;
     }
     return std::nullopt;
   }

@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
+#include "cli/repeated_option.hpp"
 #include "cli/setting_overrides.hpp"
 #include "core/base/utf8.hpp"
 #include "exechost/host.hpp"
@@ -47,7 +48,7 @@ class OfSession : public Command {
     app.add_option("SESSION", session_, "The session whose runs worked on a copy (--set workspace.mode='\"copy\"')");
   }
   void add_common(CLI::App& app) {
-    app.add_option("--set", set_, "Any setting, such as files.max_entries=500000; may be repeated")
+    add_values(app, "--set", set_, "Any setting, such as files.max_entries=500000; may be repeated")
         ->type_name("NAME=JSON");
     app.add_flag("--json", json_, "The result as one JSON object");
   }

@@ -6,6 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
+#include "cli/repeated_option.hpp"
 #include "cli/setting_overrides.hpp"
 #include "cli/signal_watcher.hpp"
 #include "cli/stop_on_signal.hpp"
@@ -70,7 +71,7 @@ class ConformanceCommand final : public Command {
                    "The plugin, FILE.so; its manifest FILE.json is beside it. Or local: the node tier");
     app.add_option("--settings", settings_, "The plugin's own settings, one JSON object")->type_name("JSON");
     app.add_option("--level", level_, "The highest level to check, 0 to 4 (default: all)")->type_name("N");
-    app.add_option("--only", only_, "Only checks of this name or group; may be repeated")->type_name("NAME");
+    add_values(app, "--only", only_, "Only checks of this name or group; may be repeated")->type_name("NAME");
     app.add_flag("--json", json_, "The report as one JSON object");
     app.add_option("--junit", junit_, "Write the report to FILE as JUnit XML too")->type_name("FILE");
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
 #include "cli/place_argument.hpp"
+#include "cli/repeated_option.hpp"
 #include "cli/setting_overrides.hpp"
 #include "cli/signal_watcher.hpp"
 #include "cli/stop_on_signal.hpp"
@@ -35,7 +38,8 @@ class CopyCommand final : public Command {
            "  exechost cp build:/tmp/out test:/tmp\n"
            "\n"
            "A folder is copied with what is in it. DST is a folder that is there, or the copy's new name. A file\n"
-           "with a colon in its name is ./NAME. Links don't come out of an environment without --links.\n"
+           "with a colon in its name is ./NAME. Links don't come out of an environment without --links. Paths in a\n"
+           "session begin at the workspace that it was opened with.\n"
            "Exit status: 0 copied (what was left out is said), 1 failed, 2 a wrong command line, 124 timed out,\n"
            "128 + N interrupted by signal N.";
   }
@@ -43,7 +47,7 @@ class CopyCommand final : public Command {
     app.add_option("SRC", source_, "A path, or SESSION:PATH");
     app.add_option("DST", target_, "A path, or SESSION:PATH");
     app.add_flag("--links", links_, "Symbolic links that stay inside the copied folder come out too");
-    app.add_option("--set", set_, "Any setting, such as files.max_bytes=\"1g\"; may be repeated")
+    add_values(app, "--set", set_, "Any setting, such as files.max_bytes=\"1g\"; may be repeated")
         ->type_name("NAME=JSON");
     app.add_flag("--json", json_, "The result as one JSON object");
     app.add_flag("--quiet", quiet_, "Nothing about progress and about what was left out");
@@ -72,6 +76,20 @@ class CopyCommand final : public Command {
   }
 
  private:
+  // When they can't be listed that is told by the copy itself.
+  static std::set<std::string> open_sessions(ExecHost& host) {
+    std::set<std::string> names;
+    const auto listed = host.sessions_json();
+    if (!listed) return names;
+    for (const auto& session : nlohmann::json::parse(*listed)) {
+      if (session.value("state", "") != "ended") names.insert(session.value("name", ""));
+    }
+    return names;
+  }
+  static Failure no_session(const std::string& name) {
+    return usage_failure(fmt::format("there is no session \"{}\"", escape_for_terminal(to_valid_utf8(name))),
+                         "`exechost ps` lists those there are");
+  }
   static int wrong(const Failure& failure) {
     print_failure(failure);
     return kExitUsage;
@@ -93,6 +111,9 @@ class CopyCommand final : public Command {
     options.keep_links = links_;
     options.on_progress = [&progress](const CopyProgress& now) { progress.update(now); };
     ExecHost host(host_options);
+    const auto open = open_sessions(host);
+    // A new one has nothing to be copied; most likely its name is wrong.
+    if (source.session && !open.contains(*source.session)) return report(failed(no_session(*source.session)), 0);
     CopyResult result;
     if (source.session && target.session) {
       Request to = request;
@@ -104,6 +125,8 @@ class CopyCommand final : public Command {
       result = host.copy_in(source.path, request, target.path, options, stop.token());
     }
     progress.clear();
+    if (!quiet_ && result.status == Status::exited && target.session && !open.contains(*target.session))
+      print_note(fmt::format("session \"{}\" was not there; it is open now", escape_for_terminal(*target.session)));
     return report(result, watcher.stop());
   }
 

@@ -7,6 +7,7 @@
 #include "cli/doctor/check.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
+#include "cli/repeated_option.hpp"
 #include "cli/setting_overrides.hpp"
 #include "core/base/utf8.hpp"
 
@@ -45,7 +46,7 @@ class DoctorCommand final : public Command {
   }
   void add_options(CLI::App& app) override {
     app.add_option("BACKEND", backends_, "Backends that must be ready (default: the one the settings choose)");
-    app.add_option("--set", set_, "Any setting, such as plugins.directories=[\"/opt/backends\"]; may be repeated")
+    add_values(app, "--set", set_, "Any setting, such as plugins.directories=[\"/opt/backends\"]; may be repeated")
         ->type_name("NAME=JSON");
     app.add_flag("--json", json_, "The checks as a JSON array");
   }

@@ -67,12 +67,20 @@ class PsCommand final : public Command {
       print_note("no session is open");
       return 0;
     }
-    std::vector<std::vector<std::string>> rows{{"SESSION", "BACKEND", "STATE", "OPEN FOR"}};
+    std::vector<std::vector<std::string>> rows{{"SESSION", "BACKEND", "STATE", "OPEN FOR", "WORKSPACE"}};
+    std::vector<std::vector<std::string>> commands{{"SESSION", "ID", "STATE", "COMMAND"}};
     for (const json& session : sessions) {
-      rows.push_back({session.value("name", ""), session.value("backend", ""), state_of(session),
-                      span(session.value("age_ms", std::int64_t{0}))});
+      const std::string name = session.value("name", "");
+      rows.push_back({name, session.value("backend", ""), state_of(session),
+                      span(session.value("age_ms", std::int64_t{0})), session.value("workspace", "")});
+      for (const json& command : session.value("commands", json::array())) {
+        commands.push_back({name, command.value("id", ""), command.value("ended", false) ? "ended" : "runs",
+                            command.value("command", "")});
+      }
     }
-    return print(text_table(rows));
+    std::string text = text_table(rows);
+    if (commands.size() > 1) text += "\n" + text_table(commands);
+    return print(text);
   }
 
  private:

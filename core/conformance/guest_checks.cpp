@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -97,7 +98,13 @@ Verdict without_the_guest(Subject& subject, int number, std::string_view what) {
   if (number == SIGSTOP && result.status != Status::timed_out)
     return Verdict::failed(
         fmt::format("a command whose guest was {}: expected timed_out, it {}", what, in_words(result)));
-  // Else it was not signal 9 that ended it, but what comes when that has done nothing: release.
+  // It was not signal 9 that ended it, but what comes when that has done nothing.
+  const bool destroyed = std::any_of(result.warnings.begin(), result.warnings.end(), [](const std::string& warning) {
+    return warning.starts_with(to_string(FailureKind::environment_lost));
+  });
+  if (number == SIGSTOP && destroyed)
+    return Verdict::failed(
+        fmt::format("signal 9 to a command whose guest was {} did nothing: its environment had to be destroyed", what));
   if (result.duration > kDeadline + kForTheKill)
     return Verdict::failed(fmt::format("a command whose guest was {} took {} ms to end after its deadline", what,
                                        (result.duration - kDeadline).count()));

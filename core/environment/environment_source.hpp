@@ -24,6 +24,7 @@ struct EnvironmentRequest {
 struct Lease {
   std::uint64_t environment = 0;  // the keeper's number
   std::string id;                 // the ledger's
+  std::string workspace;          // of a named session's: paths in it begin there; else empty
   bool served = false;            // by its own guest, which is confined: commands are like it
   bool reused = false;            // it was there before this execution asked
   bool replaces_lost = false;     // the session had one, which was lost: by itself, or with its keeper

@@ -17,8 +17,16 @@ class Named final : public EnvironmentSource {
   Ticket acquire(EnvironmentRequest request, std::function<void(Acquired)> handler) override {
     keeper::OpenRequest open = open_request(request, true);
     const plan::Plan& plan = *request.plan;
-    open.session = keeper::SessionChoice{plan.session,      owner_,   place_parts(request), plan.idle_timeout,
-                                         plan.max_lifetime, recreate_};
+    keeper::SessionChoice& session = open.session.emplace();
+    session.name = plan.session;
+    session.owner = owner_;
+    session.place = place_parts(request);
+    session.idle_timeout = plan.idle_timeout;
+    session.max_lifetime = plan.max_lifetime;
+    session.recreate = recreate_;
+    session.join = plan.builtin;
+    session.workspace = plan.workspace;
+    session.writable = writable_places(plan);
     return keeper_->open(
         open, [handler = std::move(handler), backend = plan.backend, served = open.serve](keeper::Reply reply) {
           Acquired acquired = acquired_from(std::move(reply), backend);

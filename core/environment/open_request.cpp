@@ -51,6 +51,11 @@ Acquired acquired_from(keeper::Reply reply, const std::string& backend) {
   acquired.lease.reused = reused != body.end() && reused->is_boolean() && reused->get<bool>();
   const auto lost = body.find("lost");
   acquired.lease.replaces_lost = lost != body.end() && lost->is_boolean() && lost->get<bool>();
+  const auto workspace = body.find("workspace");
+  if (workspace != body.end() && workspace->is_binary()) {
+    const auto& bytes = workspace->get_binary();
+    acquired.lease.workspace.assign(bytes.begin(), bytes.end());
+  }
   const auto id = body.find("id");
   if (id != body.end() && id->is_string()) acquired.lease.id = id->get<std::string>();
   return acquired;

@@ -41,7 +41,8 @@ std::map<std::string, keeper::PlacePart> place_parts(const EnvironmentRequest& r
   for (const char* limit : {"cpu", "memory", "disk", "pids"}) {
     add(limit, document.at(limit), document.at(limit).is_null() ? "none" : document.at(limit).dump());
   }
-  add("workspace", document.at("workspace"), plan.workspace);
+  add("workspace", plan.workspace, plan.workspace);
+  add("workspace.mode", document.at("workspace"), plan.workspace_copy.empty() ? "direct" : "copy");
   add("network", document.at("network"), plan.network.mode);
   add("program of the guest", document.at("init"));
   add("confinement", confinement_of(plan.confinement));
@@ -53,6 +54,16 @@ std::map<std::string, keeper::PlacePart> place_parts(const EnvironmentRequest& r
     add("what is at " + check.path, {check.device, check.inode, check.same});
   }
   return parts;
+}
+
+std::vector<std::string> writable_places(const plan::Plan& plan) {
+  std::vector<std::string> places;
+  for (const plan::ViewEntry& entry : plan.view.entries) {
+    if (entry.access == plan::Access::rw) places.push_back(entry.source.empty() ? entry.path : entry.source);
+  }
+  // Earlier runs may have written it directly.
+  places.push_back(plan.workspace);
+  return places;
 }
 
 std::string place_of(const EnvironmentRequest& request) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/environment/environment_source.hpp"
 #include "core/keeper/messages.hpp"
@@ -13,6 +14,9 @@ namespace exechost::environment {
 // By names for a person ("image", "/home/u/w/.git"). Left out is what each command has for itself: its variables,
 // working folder, streams, time-out and resource limits (rlimits).
 std::map<std::string, keeper::PlacePart> place_parts(const EnvironmentRequest& request);
+
+// Paths of this machine that commands there may write, whatever they are called inside.
+std::vector<std::string> writable_places(const plan::Plan& plan);
 
 // The same in one text, with the variables that the environment itself is made with: not shown to anyone. For runs of
 // one program, which may have several environments at a time.

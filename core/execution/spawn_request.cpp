@@ -11,7 +11,9 @@ keeper::SpawnRequest spawn_request(const plan::Plan& plan, const environment::Le
   request.environment = lease.environment;
   request.argv = plan.script ? plan::script_words(plan.argv.front(), plan.argv.back()) : plan.argv;
   for (const auto& [name, value] : plan.environment) request.variables.push_back(fmt::format("{}={}", name, value));
-  request.cwd = plan.cwd;
+  // Who joins a session that was opened elsewhere is where it was opened, unless a folder was asked for.
+  const bool elsewhere = plan.builtin && plan.cwd == plan.workspace && !lease.workspace.empty();
+  request.cwd = elsewhere ? lease.workspace : plan.cwd;
   request.tty = plan.tty;
   request.use_guest = plan.guest != plan::GuestEntry::none;
   request.builtin = plan.builtin;

@@ -53,13 +53,19 @@ void BuiltinReport::read_line(std::string_view line) {
     const std::string_view step = take_word(line);
     int error = 0;
     if (!is_step(step) || !take_number(line, error) || error < 0 || error > kLargestErrno) return;
-    failure_ = from_errno(below_root(decode_path(line)), step, error);
-  } else if (kind == "done") {
+    const std::string path = decode_path(line);
+    failure_ = from_errno(path == static_cast<const char*>(guest::tar::kRoot) ? root_ : below_root(path), step, error);
+  } else if (kind == "done" || kind == "before") {
     Done done;
-    if (take_number(line, done.counts.files) && take_number(line, done.counts.folders) &&
-        take_number(line, done.counts.links) && take_number(line, done.counts.bytes) &&
-        take_number(line, done.skipped) && line.empty()) {
+    if (!take_number(line, done.counts.files) || !take_number(line, done.counts.folders) ||
+        !take_number(line, done.counts.links) || !take_number(line, done.counts.bytes) ||
+        !take_number(line, done.skipped) || !line.empty()) {
+      return;
+    }
+    if (kind == "done") {
       done_ = done;
+    } else {
+      before_ = done.counts;
     }
   }
 }

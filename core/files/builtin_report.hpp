@@ -16,6 +16,8 @@ namespace exechost::files {
 
 class BuiltinReport {
  public:
+  // `root`: how what it is about is called in failures.
+  explicit BuiltinReport(std::string root) : root_(std::move(root)) {}
   // In pieces as they come; what is more than a report can be is dropped. One thread at a time.
   void add(std::string_view bytes);
   // After the last piece.
@@ -26,6 +28,8 @@ class BuiltinReport {
     std::uint64_t skipped = 0;
   };
   const std::optional<Done>& done() const { return done_; }
+  // What was whole when it failed.
+  const Counts& before() const { return before_; }
   const std::optional<Failure>& failure() const { return failure_; }
   // path -> reason, at most a hundred
   const std::vector<std::pair<std::string, std::string>>& skipped() const { return skipped_; }
@@ -35,7 +39,9 @@ class BuiltinReport {
 
   std::string line_;
   bool line_too_long_ = false;
+  const std::string root_;
   std::optional<Done> done_;
+  Counts before_;
   std::optional<Failure> failure_;
   std::vector<std::pair<std::string, std::string>> skipped_;
 };

@@ -117,6 +117,12 @@ Result<bool> LocalTree::give(UniqueFd fd, std::string path, Entry& entry) {
   }
   entry.kind = Kind::file;
   entry.size = static_cast<std::uint64_t>(status.st_size);
+  // A file that the kernel makes up as it is read (/proc) has no size that could be announced.
+  char first = 0;
+  if (entry.size == 0 && ::pread(fd.get(), &first, 1, 0) == 1) {
+    if (options_.on_skip) options_.on_skip(entry.path, "other");
+    return false;
+  }
   entry.fd = fd.get();
   file_ = std::move(fd);
   file_path_ = entry.path;

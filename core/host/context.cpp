@@ -82,4 +82,13 @@ std::vector<std::string> Context::own_paths() const {
   return paths;
 }
 
+void Context::make_private_folders() const {
+  for (const std::string& path : own_private_paths()) {
+    if (path.empty() || ::mkdir(path.c_str(), S_IRWXU) == 0 || errno != ENOENT) continue;
+    std::error_code ignored;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+    (void)::mkdir(path.c_str(), S_IRWXU);
+  }
+}
+
 }  // namespace exechost::host

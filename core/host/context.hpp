@@ -38,6 +38,10 @@ struct Context {
   // ExecHost's own files that stay readable, and those that don't.
   std::vector<std::string> own_paths() const;
   std::vector<std::string> own_private_paths() const { return {state_dir, cache_dir, runtime_dir}; }
+  // Makes those that are not there. What is there can be hidden from commands; one that came later would be seen by
+  // those of a session that was opened before, and that session would seem to be another place. What can't be made now
+  // is a failure where it is needed.
+  void make_private_folders() const;
 };
 
 Context make_context(const HostOptions& options);

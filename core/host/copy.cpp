@@ -12,6 +12,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/unique_fd.hpp"
+#include "core/environment/session_place.hpp"
 #include "core/files/builtin_report.hpp"
 #include "core/files/failures.hpp"
 #include "core/files/local_target.hpp"
@@ -49,7 +50,7 @@ class Builtin {
                                                 Direction direction) {
     auto pipe = make_pipe();
     if (!pipe) return unexpected(pipe.error());
-    std::unique_ptr<Builtin> builtin(new Builtin);
+    std::unique_ptr<Builtin> builtin(new Builtin(argv.at(1), direction));
     request.argv = std::move(argv);
     request.shell.reset();
     request.tty = false;
@@ -76,12 +77,15 @@ class Builtin {
   void close() { end_.reset(); }
   void cancel() { execution_->cancel(); }
   const ExecResult& wait() { return execution_->wait(); }
+  bool receives() const { return direction_ == Direction::in; }
   // After wait(): the reactor has said everything.
   const files::BuiltinReport& report() const { return *said_; }
 
  private:
-  Builtin() = default;
-  std::shared_ptr<files::BuiltinReport> said_ = std::make_shared<files::BuiltinReport>();
+  Builtin(std::string path, Direction direction)
+      : said_(std::make_shared<files::BuiltinReport>(std::move(path))), direction_(direction) {}
+  std::shared_ptr<files::BuiltinReport> said_;
+  Direction direction_;
   UniqueFd end_;
   std::optional<Execution> execution_;
 };
@@ -141,7 +145,11 @@ class Copy {
     if (!passed && !theirs_) cancel_all();
     std::optional<Failure> failure;
     if (!passed) failure = passed.error();
-    for (Builtin* builtin : builtins) judge(*builtin, failure);
+    for (Builtin* builtin : builtins) {
+      judge(*builtin, failure);
+      // What was sent has not all arrived: what did is known there.
+      if (builtin->receives() && builtin->report().failure()) counts = builtin->report().before();
+    }
     result_.files = counts.files;
     result_.folders = counts.folders;
     result_.links = counts.links;
@@ -218,13 +226,7 @@ CopyTerms copy_terms(const plan::Plan& plan, const settings::Settings& settings,
   CopyTerms terms;
   terms.limits = copy_limits(settings);
   terms.places.base = context.process_cwd;
-  for (const plan::ViewEntry& entry : plan.view.entries) {
-    if (entry.access == plan::Access::rw) {
-      terms.places.writable_inside.push_back(entry.source.empty() ? entry.path : entry.source);
-    }
-  }
-  // Earlier runs may have written it directly.
-  terms.places.writable_inside.push_back(plan.workspace);
+  terms.places.writable_inside = environment::writable_places(plan);
   return terms;
 }
 

@@ -135,6 +135,7 @@ struct ExecHost::Impl {
   Result<std::shared_ptr<Execution::State>> prepare_and_start(const Request& request, std::int64_t began_ns,
                                                               bool builtin,
                                                               const std::optional<host::BackgroundWish>& background) {
+    core.context().make_private_folders();
     auto prepared = prepare(request);
     if (!prepared) return unexpected(prepared.error());
     auto plan = plan_of(request, *prepared, builtin);
@@ -210,7 +211,16 @@ struct ExecHost::Impl {
       if (!prepared) return unexpected(prepared.error());
       const auto plan = plan_of(request, *prepared, true);
       if (!plan) return unexpected(plan.error());
-      return host::copy_terms(*plan, *prepared->settings, core.context());
+      host::CopyTerms terms = host::copy_terms(*plan, *prepared->settings, core.context());
+      // The session may have been opened from elsewhere: what its commands can write is what counts.
+      if (plan->has_named_session()) {
+        auto calls = session_calls();
+        if (!calls) return unexpected(calls.error());
+        auto writable = calls->writable_in(core.context().session_owner, plan->session);
+        if (!writable) return unexpected(writable.error());
+        for (std::string& path : *writable) terms.places.writable_inside.push_back(std::move(path));
+      }
+      return terms;
     };
     copying.start = [this](const Request& request) -> Result<Execution> {
       auto started = start(request, monotonic_now_ns(), true);
@@ -358,6 +368,7 @@ Result<std::string> ExecHost::sessions_json() {
   if (!calls) return unexpected(calls.error());
   auto sessions = calls->list(impl_->core.context().session_owner);
   if (!sessions) return unexpected(sessions.error());
+  for (auto& session : *sessions) session.erase("writable");  // bytes, and between us
   return sessions->dump();
 }
 

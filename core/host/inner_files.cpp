@@ -33,7 +33,7 @@ Result<void> run_builtin(const CopyHost& host, const CopyPlace& place, const cha
   request.tty = false;
   request.standard_input = {};
   request.stdout_descriptor = request.stderr_descriptor = -1;
-  const auto said = std::make_shared<files::BuiltinReport>();
+  const auto said = std::make_shared<files::BuiltinReport>(place.path);
   request.on_output = [said, lines = std::move(lines)](StdStream stream, std::string_view bytes) {
     if (stream == StdStream::err) {
       said->add(bytes);

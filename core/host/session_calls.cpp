@@ -58,12 +58,11 @@ Result<std::vector<std::string>> SessionCalls::keepers() const {
   return names;
 }
 
-Result<keeper::Reply> SessionCalls::call(const std::string& keeper, const keeper::SessionsRequest& request) {
+Result<std::optional<keeper::Reply>> SessionCalls::call(const std::string& keeper,
+                                                        const keeper::SessionsRequest& request) {
   auto socket = keeper::find_detached({folder_, keeper});
   if (!socket) return unexpected(socket.error());
-  keeper::Reply nobody;
-  nobody.status = keeper::ReplyStatus::ok;
-  if (!*socket) return nobody;
+  if (!*socket) return std::nullopt;
   std::promise<keeper::Reply> answered;
   auto future = answered.get_future();
   std::optional<keeper::Client> client;
@@ -91,13 +90,27 @@ Result<nlohmann::json> SessionCalls::list(const std::string& owner) {
     request.deadline_ns = deadline_after(kDeadline);
     auto reply = call(name, request);
     if (!reply) return unexpected(reply.error());
-    if (auto answered = check(*reply); !answered) return unexpected(answered.error());
-    if (!reply->body.is_array()) continue;
-    for (auto& session : reply->body) all.push_back(std::move(session));
+    if (!*reply) continue;
+    if (auto answered = check(**reply); !answered) return unexpected(answered.error());
+    if (!(*reply)->body.is_array()) continue;
+    for (auto& session : (*reply)->body) all.push_back(std::move(session));
   }
   std::sort(all.begin(), all.end(),
             [](const auto& left, const auto& right) { return left.value("name", "") < right.value("name", ""); });
   return all;
+}
+
+Result<std::vector<std::string>> SessionCalls::writable_in(const std::string& owner, const std::string& name) {
+  const auto sessions = list(owner);
+  if (!sessions) return unexpected(sessions.error());
+  std::vector<std::string> paths;
+  for (const auto& session : *sessions) {
+    if (session.value("name", "") != to_valid_utf8(name) || !session.contains("writable")) continue;
+    for (const auto& path : session.at("writable")) {
+      if (path.is_binary()) paths.emplace_back(path.get_binary().begin(), path.get_binary().end());
+    }
+  }
+  return paths;
 }
 
 Result<nlohmann::json> SessionCalls::about_command(keeper::SessionsRequest request) {
@@ -111,13 +124,10 @@ Result<nlohmann::json> SessionCalls::about_command(keeper::SessionsRequest reque
   for (const std::string& keeper : *names) {
     auto reply = call(keeper, request);
     if (!reply) return unexpected(reply.error());
-    if (reply->status == keeper::ReplyStatus::ok && reply->body.is_null() &&
-        request.what == keeper::SessionsRequest::What::await) {
-      continue;  // it has just ended
-    }
-    if (auto answered = check(*reply); answered) return std::move(reply->body);
-    if (reply->failure.kind != FailureKind::invalid_request) return unexpected(reply->failure);
-    refused = reply->failure;
+    if (!*reply) continue;
+    if (auto answered = check(**reply); answered) return std::move((*reply)->body);
+    if ((*reply)->failure.kind != FailureKind::invalid_request) return unexpected((*reply)->failure);
+    refused = (*reply)->failure;
   }
   return unexpected(std::move(refused));
 }
@@ -135,10 +145,10 @@ Result<void> SessionCalls::stop(const std::string& owner, const std::string& nam
     request.deadline_ns = deadline_after(kDeadline);
     const auto reply = call(keeper, request);
     if (!reply) return unexpected(reply.error());
-    const bool not_there =
-        reply->status == keeper::ReplyStatus::failed && reply->failure.kind == FailureKind::invalid_request;
+    const bool not_there = !*reply || ((*reply)->status == keeper::ReplyStatus::failed &&
+                                       (*reply)->failure.kind == FailureKind::invalid_request);
     if (not_there) continue;
-    if (auto stopped = check(*reply); !stopped) return stopped;
+    if (auto stopped = check(**reply); !stopped) return stopped;
     found = true;
   }
   if (found) return {};

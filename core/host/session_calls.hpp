@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ class SessionCalls {
 
   // What every keeper's NamedSessions::list says, by name. A keeper that does not answer is a failure.
   Result<nlohmann::json> list(const std::string& owner);
+  // Paths of this machine that the session's commands can write; none when it is not open.
+  Result<std::vector<std::string>> writable_in(const std::string& owner, const std::string& name);
   // The first keeper's answer that knows the session and the command; else the last's refusal.
   Result<nlohmann::json> about_command(keeper::SessionsRequest request);
   // invalid_request: no keeper has a session of that name.
@@ -26,8 +29,8 @@ class SessionCalls {
 
  private:
   Result<std::vector<std::string>> keepers() const;
-  // ok with a null body: the keeper has just ended.
-  Result<keeper::Reply> call(const std::string& keeper, const keeper::SessionsRequest& request);
+  // Nothing: the keeper has just ended.
+  Result<std::optional<keeper::Reply>> call(const std::string& keeper, const keeper::SessionsRequest& request);
 
   Reactor& reactor_;
   const std::string folder_;

@@ -142,6 +142,8 @@ plan::Confinement decode_confinement(const json& object) {
 
 json encode_session(const SessionChoice& session) {
   json place = json::array();
+  json writable = json::array();
+  for (const std::string& path : session.writable) writable.push_back(bytes(path));
   for (const auto& [name, part] : session.place) {
     place.push_back({{"name", bytes(name)}, {"value", bytes(part.value)}, {"shown", bytes(part.shown)}});
   }
@@ -150,7 +152,10 @@ json encode_session(const SessionChoice& session) {
           {"place", std::move(place)},
           {"idle_timeout_ms", session.idle_timeout.count()},
           {"max_lifetime_ms", session.max_lifetime.count()},
-          {"recreate", session.recreate}};
+          {"recreate", session.recreate},
+          {"join", session.join},
+          {"workspace", bytes(session.workspace)},
+          {"writable", std::move(writable)}};
 }
 
 SessionChoice decode_session(const json& object) {
@@ -164,6 +169,9 @@ SessionChoice decode_session(const json& object) {
   session.idle_timeout = std::chrono::milliseconds(integer_at<std::int64_t>(object, "idle_timeout_ms"));
   session.max_lifetime = std::chrono::milliseconds(integer_at<std::int64_t>(object, "max_lifetime_ms"));
   session.recreate = flag_at(object, "recreate");
+  session.join = flag_at(object, "join");
+  session.workspace = bytes_of(member(object, "workspace"), "workspace");
+  for (const auto& path : array_at(object, "writable")) session.writable.push_back(bytes_of(path, "writable"));
   return session;
 }
 

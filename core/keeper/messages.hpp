@@ -55,6 +55,10 @@ struct SessionChoice {
   std::chrono::milliseconds idle_timeout{0};
   std::chrono::milliseconds max_lifetime{0};
   bool recreate = false;  // instead of refusing it when its place is another one
+  bool join = false;      // what is there, whatever its place: for commands that the guest itself is
+  // What a caller that joins has to know of it.
+  std::string workspace;
+  std::vector<std::string> writable;  // paths of this machine that commands may write
 };
 
 struct OpenRequest {

@@ -54,12 +54,16 @@ std::string differences(const SessionChoice& there, const SessionChoice& wanted)
   return text;
 }
 
+bool fits(const SessionChoice& there, const SessionChoice& wanted) {
+  return wanted.join || there.place == wanted.place;
+}
+
 // What to ask for, where one option makes the difference.
 std::string same_place(const SessionChoice& there, const SessionChoice& wanted) {
   const auto was = there.place.find("workspace");
   const auto is = wanted.place.find("workspace");
   const bool another = was != there.place.end() && is != wanted.place.end() && was->second != is->second;
-  if (!another || was->second.shown.empty()) return "ask for the same place";
+  if (!another || was->second.shown == is->second.shown) return "ask for the same place";
   return fmt::format("ask for the same place (--workspace {})", escape_for_terminal(to_valid_utf8(was->second.shown)));
 }
 
@@ -114,7 +118,7 @@ void NamedSessions::open(Caller caller, std::uint64_t ticket, OpenRequest reques
   }
   Session& session = found->second;
   const bool closing = session.environment && session.environment->closing;
-  if (closing || session.choice.place == waiter.request.session->place) {
+  if (closing || fits(session.choice, *waiter.request.session)) {
     if (session.environment && !closing) return give(session, waiter, true);
     session.waiters.push_back(std::move(waiter));  // what is being opened, or what comes after what is being closed
     return;
@@ -176,7 +180,7 @@ void NamedSessions::opened(const Key& key, Operations::Id id, const Operations::
     const bool lost = marks_.take_lost(key.first, key.second);
     bool reused = false;
     for (Waiter& waiter : waiters) {
-      if (waiter.request.session->place == session.choice.place) {
+      if (fits(session.choice, *waiter.request.session)) {
         give(session, waiter, std::exchange(reused, true), lost);
       } else {
         answer_failed(waiter, other_place(session.choice, *waiter.request.session));
@@ -209,11 +213,13 @@ void NamedSessions::give(Session& session, Waiter& waiter, bool reused, bool los
   loop_->cancel(std::exchange(session.idle_timer, 0));
   Reply reply;
   reply.status = ReplyStatus::ok;
-  reply.body = {{"environment", session.environment->number},
-                {"id", session.environment->id},
-                {"init", session.environment->init},
-                {"reused", reused},
-                {"lost", lost && !reused}};
+  reply.body = {
+      {"environment", session.environment->number},
+      {"id", session.environment->id},
+      {"init", session.environment->init},
+      {"reused", reused},
+      {"workspace", nlohmann::json::binary({session.choice.workspace.begin(), session.choice.workspace.end()})},
+      {"lost", lost && !reused}};
   waiter.answer(std::move(reply));
 }
 
@@ -363,6 +369,9 @@ nlohmann::json NamedSessions::list(const std::string& owner) const {
     if (key.first != owner) continue;
     const bool open = session.environment != nullptr;
     const bool idle = open && session.users.empty() && session.environment->running.empty();
+    nlohmann::json writable = nlohmann::json::array();
+    for (const std::string& path : session.choice.writable)
+      writable.push_back(nlohmann::json::binary({path.begin(), path.end()}));
     const char* const state = !open ? "opening" : session.environment->closing ? "closing" : idle ? "idle" : "running";
     sessions.push_back({{"name", to_valid_utf8(key.second)},
                         {"owner", to_valid_utf8(key.first)},
@@ -374,6 +383,8 @@ nlohmann::json NamedSessions::list(const std::string& owner) const {
                         {"idle_timeout_ms", session.choice.idle_timeout.count()},
                         {"max_lifetime_ms", session.choice.max_lifetime.count()},
                         {"environment_id", open ? session.environment->id : ""},
+                        {"workspace", to_valid_utf8(session.choice.workspace)},
+                        {"writable", std::move(writable)},
                         {"commands", describe_all(key)}});
   }
   // Those that have ended, but not what their commands said.

@@ -80,11 +80,14 @@ void NamedSessions::about_background(const SessionsRequest& request, const Answe
   Reply reply;
   const auto command = command_of(request);
   if (!command) {
+    const Key key{request.owner, request.name};
+    const bool known = sessions_.contains(key) || commands_.contains(key);
     reply.failure = make_failure(
         FailureKind::invalid_request, Phase::run,
-        request.command.empty() ? fmt::format("session {} has no command in the background", in_quotes(request.name))
-                                : fmt::format("session {} has no command {} in the background", in_quotes(request.name),
-                                              in_quotes(request.command)),
+        !known                    ? fmt::format("there is no session {}", in_quotes(request.name))
+        : request.command.empty() ? fmt::format("session {} has no command in the background", in_quotes(request.name))
+                                  : fmt::format("session {} has no command {} in the background",
+                                                in_quotes(request.name), in_quotes(request.command)),
         "command", 0, "`exechost ps` lists sessions and their commands");
     return answer(std::move(reply));
   }

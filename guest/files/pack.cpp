@@ -104,6 +104,12 @@ class Packer {
   // Closes `fd`.
   bool file(int fd, const struct stat& status) {
     const auto size = static_cast<std::uint64_t>(status.st_size);
+    // A file that the kernel makes up as it is read (/proc) has no size that could be announced.
+    char first = 0;
+    if (size == 0 && ::read(fd, &first, 1) == 1) {
+      ::close(fd);
+      return skip("other");
+    }
     const bool done = entry(tar::Type::file, status.st_mode, size, nullptr, 0) && contents(fd, size) && pad(size);
     ::close(fd);
     ++totals_.files;

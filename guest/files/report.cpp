@@ -28,15 +28,25 @@ int report_failed(const char* step, int error, const char* path) {
   return kBuiltinFailed;
 }
 
-int report_done(const Totals& totals) {
+namespace {
+
+void send_totals(const char* word, const Totals& totals) {
   Line line;
-  line.add("done");
+  line.add(word);
   for (const std::uint64_t value : {totals.files, totals.folders, totals.links, totals.bytes, totals.skipped}) {
     line.add(" ");
     line.add(value);
   }
   line.send(2);
+}
+
+}  // namespace
+
+int report_done(const Totals& totals) {
+  send_totals("done", totals);
   return kBuiltinDone;
 }
+
+void report_before(const Totals& totals) { send_totals("before", totals); }
 
 }  // namespace exechost::guest::files

@@ -1,6 +1,7 @@
 // What a built-in has to say besides its bytes: lines on its standard error, read by the host (docs/guest.md).
 //
 //   skipped REASON PATH      reason: link, socket, fifo, device, unreadable, other
+//   before FILES FOLDERS LINKS BYTES SKIPPED   what was done when it failed; of `unpack`
 //   failed STEP ERRNO PATH   the last line, exit status 3
 //   done FILES FOLDERS LINKS BYTES SKIPPED   the last line, exit status 0
 //
@@ -34,5 +35,7 @@ void report_skipped(Totals& totals, const char* reason, const char* path);
 // The exit status.
 int report_failed(const char* step, int error, const char* path);
 int report_done(const Totals& totals);
+// What is whole although the rest failed; before report_failed.
+void report_before(const Totals& totals);
 
 }  // namespace exechost::guest::files

@@ -58,10 +58,14 @@ class Unpacker {
 
  private:
   bool stop(const char* step, int error) {
+    report_before(totals_);
     report_failed(step, error, path_);
     return false;
   }
-  int malformed() { return report_failed("stream", EBADMSG, path_); }
+  int malformed() {
+    stop("stream", EBADMSG);
+    return kBuiltinFailed;
+  }
 
   // Into a folder that is there, or under a name of its own.
   bool find_target(const char* path, const char* name) {

@@ -29,7 +29,7 @@ constexpr int kReapedPerRound = 64;
 // kFirstFurtherFd on, and nothing else of what the serving guest has open.
 bool take_over(const int* descriptors, int count) {
   constexpr int kAbove = 16;  // above every number that is filled below
-  int moved[kMostRunDescriptors];
+  int moved[kMostRunDescriptors] = {};
   for (int i = 0; i < count; ++i) {
     moved[i] = ::fcntl(descriptors[i], F_DUPFD_CLOEXEC, kAbove);
     if (moved[i] < 0) return false;

@@ -61,7 +61,7 @@ void mend(std::string& stream) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string stream(reinterpret_cast<const char*>(data), size);
-  files::BuiltinReport report;
+  files::BuiltinReport report("data");
   report.add(stream);
   report.finish();
   mend(stream);

@@ -62,21 +62,70 @@ TEST_F(Named, DifferentNamesAndOwnersNeverShare) {
   EXPECT_EQ(host->run(shell_request("ls /tmp")).out.data, "") << "without a name it is the host's own";
 }
 
-TEST_F(Named, FromAnotherFolderTheHintIsTheWorkspace) {
+TEST_F(Named, FilesAreCopiedByItsNameFromAnywhere) {
   const auto host = make_host();
-  ASSERT_EQ(host->session("s").run(shell_request("echo out > /tmp/mark")).exit_code, 0);
-  const std::vector<std::string> copy{"cp", "s:/tmp/mark", scene_->outside() + "/mark", "--workspace"};
-  const auto from = [&](const std::string& workspace) {
-    auto arguments = copy;
-    arguments.push_back(workspace);
-    return command(std::move(arguments));
+  ASSERT_EQ(host->session("s").run(shell_request("echo out > /tmp/mark; mkdir inner; echo in > inner/file")).exit_code,
+            0);
+  const auto from_outside = [this](std::vector<std::string> arguments) {
+    ProgramOptions options = cli(std::move(arguments));
+    options.cwd = scene_->outside();
+    return run_program(options);
   };
-  const ProgramEnd refused = from(scene_->outside());
+  EXPECT_EQ(from_outside({"cp", "s:/tmp/mark", "mark"}).exit_status(), 0);
+  EXPECT_EQ(read_file(scene_->outside() + "/mark"), "out\n");
+  // Paths in it begin where it was opened.
+  const ProgramEnd relative = from_outside({"cp", "s:inner/file", "."});
+  EXPECT_EQ(relative.exit_status(), 0) << relative.err;
+  EXPECT_EQ(read_file(scene_->outside() + "/file"), "in\n");
+  const ProgramEnd in = from_outside({"cp", "mark", "s:inner"});
+  EXPECT_EQ(in.exit_status(), 0) << in.err;
+  EXPECT_EQ(in.err, "");
+  EXPECT_EQ(read_file(scene_->workspace() + "/inner/mark"), "out\n");
+  // A command there laid a link for whoever copies into its workspace from elsewhere.
+  ASSERT_EQ(host->session("s").run(sh_request("ln -s " + scene_->outside() + " trap")).exit_code, 0);
+  EXPECT_NE(from_outside({"cp", "s:/tmp/mark", scene_->workspace() + "/trap/laid"}).exit_status(), 0);
+  EXPECT_FALSE(std::filesystem::exists(scene_->outside() + "/laid"));
+  // A run has to be where it was opened.
+  const ProgramEnd refused = from_outside({"run", "--session", "s", "--", "true"});
   EXPECT_EQ(refused.exit_status(), 125);
   EXPECT_THAT(refused.err, HasSubstr("different: workspace"));
   EXPECT_THAT(refused.err, HasSubstr("--workspace " + scene_->workspace()));
-  EXPECT_EQ(from(scene_->workspace()).exit_status(), 0);
-  EXPECT_EQ(read_file(scene_->outside() + "/mark"), "out\n");
+}
+
+TEST_F(Named, AWrongNameIsNoNewSessionInSilence) {
+  write_file(scene_->workspace() + "/file", "x");
+  const ProgramEnd from = command({"cp", "none:/tmp/file", "."});
+  EXPECT_NE(from.exit_status(), 0);
+  EXPECT_THAT(from.err, HasSubstr("there is no session \"none\""));
+  const ProgramEnd to = command({"cp", "file", "none:/tmp"});
+  EXPECT_EQ(to.exit_status(), 0) << to.err;
+  EXPECT_THAT(to.err, HasSubstr("session \"none\" was not there"));
+  EXPECT_THAT(command({"logs", "nobody"}).err, HasSubstr("there is no session \"nobody\""));
+  EXPECT_THAT(command({"logs", "none"}).err, HasSubstr("no command in the background"));
+}
+
+TEST_F(Named, TheFirstOneOfAFreshUserIsTheSamePlaceForTheNextRun) {
+  std::string why_not;
+  // Where ExecHost's own folders would be seen by commands.
+  scene_ = Scene::make(geteuid() == 0 ? "root" : "user", Place::srv, why_not);
+  if (!scene_) {
+    scene_ = own_scene();
+    GTEST_SKIP() << why_not;
+  }
+  ASSERT_EQ(command({"run", "--session", "s", "--", "true"}).exit_status(), 0);
+  const ProgramEnd again = command({"run", "--session", "s", "--", "true"});
+  EXPECT_EQ(again.exit_status(), 0) << again.err;
+  const ProgramEnd copy = command({"run", "--set", "workspace.mode=\"copy\"", "--", "true"});
+  EXPECT_EQ(copy.exit_status(), 0) << copy.err;
+  const ProgramEnd after_the_copy = command({"run", "--session", "s", "--", "true"});
+  EXPECT_EQ(after_the_copy.exit_status(), 0) << after_the_copy.err;
+}
+
+TEST_F(Named, AnotherWorkspaceModeIsNamed) {
+  ASSERT_EQ(command({"run", "--session", "s", "--set", "workspace.mode=\"copy\"", "--", "true"}).exit_status(), 0);
+  const ProgramEnd refused = command({"run", "--session", "s", "--", "true"});
+  EXPECT_THAT(refused.err, HasSubstr("workspace.mode (copy, now direct)"));
+  EXPECT_THAT(refused.err, testing::Not(HasSubstr("--workspace")));
 }
 
 TEST_F(Named, AnotherPlaceIsRefusedByNameOrMadeAnew) {

@@ -81,6 +81,35 @@ TEST(Application, ACommandWithoutItsSeparatorIsToldSo) {
   EXPECT_THAT(outcome.err, HasSubstr("stands after --"));
 }
 
+TEST(Application, RepeatedOptionsTakeOneValueEach) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"cp", "--set", "files.max_bytes=1", "no-such-source", "build:/tmp"},
+                                             {"changes", "--set", "files.max_entries=5", "no-such-session"},
+                                             {"apply", "--set", "files.max_entries=5", "no-such-session"},
+                                             {"conformance", "--only", "exec", "no-such.so"}}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_THAT(outcome.err, testing::Not(HasSubstr("needed"))) << arguments.front();
+    EXPECT_THAT(outcome.err, testing::Not(HasSubstr("missing"))) << arguments.front();
+    EXPECT_THAT(outcome.err, HasSubstr("no-such")) << arguments.front();
+  }
+}
+
+TEST(Application, AnEmptySessionNameIsNoName) {
+  EXPECT_THAT(run({"run", "--session", "", "--", "true"}).err, HasSubstr("--session: the name is empty"));
+}
+
+TEST(Application, SignalsAreNamedInAnyWayPeopleDo) {
+  EXPECT_THAT(run({"kill", "-9", "web"}).err, HasSubstr("--signal 9"));
+  EXPECT_THAT(run({"kill", "--signal", "none", "web"}).err, HasSubstr("there is no signal"));
+}
+
+TEST(Application, ApprovalsSaysWhatMayStandThere) {
+  const Outcome outcome = run({"approvals", "--help"});
+  EXPECT_THAT(outcome.out, HasSubstr("approvals allow [OPTIONS] -- COMMAND"));
+  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("--shell")));
+}
+
 TEST(Application, UsageErrorsOfOtherCommandsAreTwo) {
   EXPECT_EQ(run({"version", "extra"}).status, kExitUsage);
   EXPECT_EQ(run({"version", "--", "x"}).status, kExitUsage);

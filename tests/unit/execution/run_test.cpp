@@ -238,7 +238,8 @@ TEST_F(RunTest, ABackendThatIgnoresTheCancelIsGivenUpAndCleanedUpAfter) {
     waiting = nullptr;
     return 0;
   });
-  EXPECT_EQ(harness.keeper->releases, std::vector{environment::Release::destroy}) << "what came too late is put away";
+  EXPECT_EQ(harness.keeper->releases, std::vector{environment::Release::intact})
+      << "what came too late is put away; others may be in it";
 }
 
 TEST_F(RunTest, CancelKillsARunningCommandAndWaitsUntilItIsGone) {

@@ -106,7 +106,7 @@ TEST_F(Places, ATargetIsAFolderOrAName) {
 }
 
 BuiltinReport said(const std::string& text) {
-  BuiltinReport report;
+  BuiltinReport report("/tmp/target");
   // Bytes come as they come.
   for (const char byte : text) report.add({&byte, 1});
   report.finish();
@@ -119,6 +119,11 @@ TEST(BuiltinReport, IsReadWithBounds) {
   EXPECT_EQ(good.done()->counts.bytes, 4U);
   ASSERT_EQ(good.skipped().size(), 1U);
   EXPECT_EQ(good.skipped()[0].first, "a\nb");
+  const auto about_itself = said("before 1 2 0 4 0\nfailed target 2 data\n");
+  ASSERT_TRUE(about_itself.failure());
+  EXPECT_THAT(about_itself.failure()->message, ::testing::HasSubstr("\"/tmp/target\""));
+  EXPECT_EQ(about_itself.before().files, 1U);
+  EXPECT_EQ(about_itself.before().folders, 2U);
   const auto failed = said("failed write 28 data/x\n");
   ASSERT_TRUE(failed.failure());
   EXPECT_EQ(failed.failure()->error_number, ENOSPC);
