@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -72,6 +74,25 @@ std::string own_folder() {
   return below.empty() || below == "/" ? mount->point : mount->point + below;
 }
 
+// Trials are named after their process, so that those which one left that was killed are found; of another PID
+// namespace nothing is known.
+std::string trials_of_this_namespace() {
+  std::error_code error;
+  const std::string target = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();  // "pid:[NUMBER]"
+  std::string number;
+  for (const char c : target) {
+    if (c >= '0' && c <= '9') number += c;
+  }
+  return fmt::format("exechost-trial-{}-", number);
+}
+
+void remove_dead_trials(const std::string& folder, const std::string& prefix) {
+  for (const std::string& path : cgroups_named(folder, prefix)) {
+    const auto pid = static_cast<pid_t>(std::strtol(path.c_str() + folder.size() + 1 + prefix.size(), nullptr, 10));
+    if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH) remove_cgroup(path);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> cgroups_named(const std::string& folder, const std::string& prefix) {
@@ -99,7 +120,9 @@ CgroupPlace find_cgroup_place() {
   if (::faccessat(AT_FDCWD, (folder + "/cgroup.procs").c_str(), W_OK, AT_EACCESS) != 0) {
     return {{}, fmt::format("{} is not delegated: {}", folder, std::strerror(errno))};
   }
-  const std::string trial = fmt::format("{}/exechost-trial-{}-{}", folder, ::getpid(), ::gettid());
+  const std::string trials = trials_of_this_namespace();
+  remove_dead_trials(folder, trials);
+  const std::string trial = fmt::format("{}/{}{}-{}", folder, trials, ::getpid(), ::gettid());
   if (::mkdir(trial.c_str(), kFolderMode) != 0)
     return {{}, fmt::format("no cgroup can be made in {}: {}", folder, std::strerror(errno))};
   const bool killable = ::faccessat(AT_FDCWD, (trial + "/cgroup.kill").c_str(), W_OK, AT_EACCESS) == 0;
