@@ -257,6 +257,13 @@ class RandomKill {
     const auto left = wait_for_none(strays, ended_at + kAfterDeath);
     EXPECT_TRUE(left.empty()) << to_text(left);
     if (::testing::Test::HasFailure()) fmt::print("{}", end.err);
+    if (keepers_of(*scene_).empty()) {
+      // Killed after the last run of the session: its place and its mark wait for the next.
+      ExecHost next(host_options(*scene_, KeeperPlacement::child));
+      const ExecResult run = next.session("s").run(shell_request("echo on"));
+      EXPECT_EQ(run.out.data, "on\n") << run.to_json();
+      EXPECT_TRUE(run.environment_recreated) << run.to_json();
+    }
     end_keepers(*scene_);
     expect_nothing_left(victim_ == Victim::child_keeper || victim_ == Victim::detached_keeper ? 4 : 0);
   }
@@ -325,7 +332,9 @@ void kill_at_random_instants(Victim victim, int instants) {
     if (result->total_part_count() != before) ++failures;
   }
   kills.show();
-  EXPECT_GE(kills.hits(), instants / 3) << "mostly there was nobody to kill";
+  if (failures == 0) {
+    EXPECT_GE(kills.hits(), instants / 3) << "mostly there was nobody to kill";
+  }
 }
 
 }  // namespace exechost::test
