@@ -82,17 +82,13 @@ std::vector<std::string> mounts_of(const Scene& scene) {
   return found;
 }
 
-// What a keeper makes to see whether it can, and would leave only when it is killed just then.
-bool is_trial_of_another(const std::string& path, const std::set<pid_t>& dead) {
-  return path.find("/exechost-trial-") != std::string::npos && std::none_of(dead.begin(), dead.end(), [&](pid_t pid) {
-           return path.find("-" + std::to_string(pid) + "-") != std::string::npos;
-         });
-}
-
-// Those that stay as they are: another test's may have none yet, or be on its way out.
-std::vector<std::string> lasting_cgroups(steady_clock::time_point deadline, const std::set<pid_t>& dead) {
+// Of those whose names hold one of these, the ones that stay as they are.
+std::vector<std::string> lasting_cgroups(steady_clock::time_point deadline, const std::set<std::string>& names) {
   auto found = empty_command_cgroups();
-  std::erase_if(found, [&dead](const std::string& path) { return is_trial_of_another(path, dead); });
+  std::erase_if(found, [&names](const std::string& path) {
+    return std::none_of(names.begin(), names.end(),
+                        [&path](const std::string& name) { return path.find(name) != std::string::npos; });
+  });
   while (!found.empty() && left_until(deadline) != 0ms) {
     std::this_thread::yield();
     const auto now = empty_command_cgroups();
@@ -135,6 +131,7 @@ class RandomKill {
       expect_one_disturbance(report, {});
       ASSERT_EQ(disturbed_runs(report), 0) << end.out << end.err;
       expect_honest(report, scene_->workspace());
+      for (const auto& [what, run] : report.ends) note_environment(run.environment);
       const auto span = victim_ == Victim::host ? whole : until_over;
       span_ = std::max(span_, std::chrono::duration_cast<std::chrono::microseconds>(span));
       end_keepers(*scene_);
@@ -161,10 +158,12 @@ class RandomKill {
     std::vector<ProcessInfo> family;
     if (victim) family = descendants_of(*victim);
     killed_at_ = steady_clock::now();
-    dead_ = {host.pid()};
-    for (const auto& process : family) dead_.insert(process.pid);
+    // Those of other tests are nobody's business: they come and go.
+    cgroups_.clear();
+    note_trial(host.pid());
+    for (const auto& process : family) note_trial(process.pid);
     if (victim) {
-      dead_.insert(*victim);
+      note_trial(*victim);
       if (::kill(*victim, SIGKILL) == 0) ++hits_;
     }
     if (victim_ == Victim::host) return after_the_host(host, in_process);
@@ -222,6 +221,7 @@ class RandomKill {
     note_time();
     const HostReport report(end.out);
     expect_honest(report, scene_->workspace());
+    for (const auto& [what, run] : report.ends) note_environment(run.environment);
     disturbed_ += static_cast<int>(!report.done);
     EXPECT_LE(held_entries(*scene_).size(), 1u) << "the session's";
     {
@@ -254,6 +254,7 @@ class RandomKill {
     EXPECT_TRUE(report.done) << end.out << end.err;
     EXPECT_LT(end.duration, kStall + 10 * span_) << "something waited for what would not come" << end.err;
     expect_honest(report, scene_->workspace());
+    for (const auto& [what, run] : report.ends) note_environment(run.environment);
     expect_one_disturbance(report, what_may_be());
     disturbed_ += disturbed_runs(report);
     const auto left = wait_for_none(strays, ended_at + kAfterDeath);
@@ -291,11 +292,14 @@ class RandomKill {
     const auto entries = ledger_entries(*scene_);
     EXPECT_LE(entries.size(), most_orphans);
     orphans_ += entries.size();
-    for (const std::string& entry : entries) std::filesystem::remove(entry);
+    for (const std::string& entry : entries) {
+      note_environment(std::filesystem::path(entry).stem().string());
+      std::filesystem::remove(entry);
+    }
     clear_workspace();
     EXPECT_THAT(files_below(scene_->base()), ElementsAreArray(files_));
     EXPECT_THAT(mounts_of(*scene_), IsEmpty());
-    EXPECT_THAT(lasting_cgroups(deadline, dead_), IsEmpty());
+    EXPECT_THAT(lasting_cgroups(deadline, cgroups_), IsEmpty());
   }
 
   void clear_workspace() const {
@@ -303,6 +307,10 @@ class RandomKill {
       std::filesystem::remove_all(entry.path());
     }
   }
+  // What a keeper makes to see whether it can make any has its process in its name.
+  void note_trial(pid_t pid) { cgroups_.insert("-" + std::to_string(pid) + "-"); }
+  // Those of commands have the beginning of their environment's.
+  void note_environment(const std::string& id) { cgroups_.insert("/exechost-" + id.substr(0, 12) + "-"); }
   void note_time() { slowest_ = std::max(slowest_, std::chrono::ceil<milliseconds>(steady_clock::now() - killed_at_)); }
 
   const Victim victim_;
@@ -311,7 +319,7 @@ class RandomKill {
   std::chrono::microseconds span_{0};
   std::set<std::string> files_;
   steady_clock::time_point killed_at_;
-  std::set<pid_t> dead_;  // with it
+  std::set<std::string> cgroups_;  // parts of the names of those that what was killed may have left
   int hits_ = 0;
   int disturbed_ = 0;
   std::size_t orphans_ = 0;
