@@ -14,13 +14,13 @@
 namespace exechost::host {
 namespace {
 
-// keeper::Client as a KeeperPort that remembers whether its keeper has died. Reactor thread only,
-// but for died().
-class ClientPort : public environment::KeeperPort {
+// keeper::Client as a KeeperPort that remembers whether its keeper has died, and that stays until everything that it
+// was asked is answered, whoever else lets go of it. Reactor thread only, but for died().
+class ClientPort : public environment::KeeperPort, public std::enable_shared_from_this<ClientPort> {
  public:
   ClientPort(Reactor& reactor, UniqueFd socket) : client_(std::in_place, reactor, std::move(socket)) {}
 
-  bool died() const { return died_->load(); }
+  bool died() const { return died_.load(); }
   // Closes the socket: the keeper removes what is left and ends. Nobody waits for a handler then.
   void shut_down() { client_.reset(); }
 
@@ -59,14 +59,14 @@ class ClientPort : public environment::KeeperPort {
   }
   template <class Message>
   std::function<void(Message)> watch(std::function<void(Message)> handler) {
-    return [died = died_, handler = std::move(handler)](Message message) {
-      if (says_keeper_died(message.failure)) *died = true;
+    return [self = shared_from_this(), handler = std::move(handler)](Message message) {
+      if (says_keeper_died(message.failure)) self->died_ = true;
       handler(std::move(message));
     };
   }
 
   std::optional<keeper::Client> client_;
-  std::shared_ptr<std::atomic<bool>> died_ = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<bool> died_ = false;
 };
 
 template <class Work>
@@ -105,7 +105,7 @@ bool KeeperSlot::alive(const Generation& generation) {
 
 Result<std::shared_ptr<environment::KeeperPort>> KeeperSlot::port() {
   const std::lock_guard lock(mutex_);
-  // Runs that still use a dead keeper's port hear of its death from the port.
+  // Whoever still waits for an answer of a dead keeper hears of its death from the port.
   if (current_ && !alive(*current_)) {
     reactor_.post([port = std::move(current_->port)] {});  // destroyed there
     current_.reset();

@@ -47,7 +47,7 @@ UniqueFd take_place(int folder, const std::string& name) {
   return file;
 }
 
-// Closed only when the process ends, after the lock, whose descriptor is lower: IN_CLOSE_WRITE (inotify(7)).
+// Closed only when the process ends, at the same moment as the lock, before or after it: IN_CLOSE_WRITE (inotify(7)).
 UniqueFd hold_open(int folder, const std::string& name) {
   return UniqueFd(::openat(folder, (name + ".lock").c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
 }

@@ -28,6 +28,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr auto kPatience = std::chrono::seconds(8);  // longer than one that ends takes
+// The kernel tells of a closed file before it lets go of its lock, and of that it tells nobody.
+constexpr auto kLookAgain = std::chrono::milliseconds(50);
 constexpr int kHelloMs = 5000;
 constexpr const char* kWhat = "the keepers' folder";
 
@@ -125,11 +127,10 @@ class PlaceWatch {
     if (events_ && ::inotify_add_watch(events_.get(), path.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE) < 0) events_.reset();
   }
   // What happened since the last time counts, too. Without a watch: at once.
-  void wait(steady_clock::time_point until) const {
+  void wait(std::chrono::milliseconds at_most) const {
     if (!events_) return;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now()).count();
     pollfd ready{events_.get(), POLLIN, 0};
-    ::poll(&ready, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    ::poll(&ready, 1, static_cast<int>(at_most.count()));
     std::array<char, 4096> buffer{};
     while (::read(events_.get(), buffer.data(), buffer.size()) > 0) {
     }
@@ -183,7 +184,7 @@ Result<UniqueFd> connect_detached(const DetachedPlace& place, const std::string&
       return unexpected(unavailable(fmt::format("the keeper in \"{}\" does not listen", place.folder), "keeper"));
     }
     // Another one is about to listen, or about to end.
-    if (*status == kDetachedOtherServes) changes.wait(until);
+    if (*status == kDetachedOtherServes) changes.wait(kLookAgain);
   }
 }
 

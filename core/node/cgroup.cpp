@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -22,7 +23,6 @@ namespace exechost::node {
 namespace {
 
 constexpr mode_t kFolderMode = 0755;
-constexpr std::string_view kTrial = "exechost-trial-";
 
 std::vector<std::string> lines_of(const char* path) {
   std::ifstream file(path);
@@ -74,6 +74,16 @@ std::string own_folder() {
   return below.empty() || below == "/" ? mount->point : mount->point + below;
 }
 
+std::vector<std::string> cgroups_named(const std::string& folder, const std::string& prefix) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (auto at = std::filesystem::directory_iterator(folder, error); !error && at != std::filesystem::end(at);
+       at.increment(error)) {
+    if (at->path().filename().string().starts_with(prefix)) found.push_back(at->path().string());
+  }
+  return found;
+}
+
 void kill_cgroup(const std::string& path) {
   const UniqueFd fd(::open((path + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
   // Nothing to write to: it is gone, and so is every member.
@@ -83,17 +93,22 @@ void kill_cgroup(const std::string& path) {
 
 bool remove_cgroup(const std::string& path) { return ::rmdir(path.c_str()) == 0 || errno == ENOENT; }
 
-// Of processes that were killed between making one and removing it. None lasts longer than milliseconds, and rmdir
-// takes only what has no member.
-void remove_old_trials(const std::string& folder) {
-  constexpr std::time_t kOld = 60;  // seconds
+// Trials are named after their process, so that those which one left that was killed are found; of another PID
+// namespace nothing is known.
+std::string trials_of_this_namespace() {
   std::error_code error;
-  for (auto at = std::filesystem::directory_iterator(folder, error); !error && at != std::filesystem::end(at);
-       at.increment(error)) {
-    if (!at->path().filename().string().starts_with(kTrial)) continue;
-    struct stat seen {};
-    if (::stat(at->path().c_str(), &seen) == 0 && seen.st_mtime + kOld < std::time(nullptr))
-      remove_cgroup(at->path().string());
+  const std::string target = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();  // "pid:[NUMBER]"
+  std::string number;
+  for (const char c : target) {
+    if (c >= '0' && c <= '9') number += c;
+  }
+  return fmt::format("exechost-trial-{}-", number);
+}
+
+void remove_dead_trials(const std::string& folder, const std::string& prefix) {
+  for (const std::string& path : cgroups_named(folder, prefix)) {
+    const auto pid = static_cast<pid_t>(std::strtol(path.c_str() + folder.size() + 1 + prefix.size(), nullptr, 10));
+    if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH) remove_cgroup(path);
   }
 }
 
@@ -110,15 +125,9 @@ CommandCgroups CommandCgroups::only(unsigned number) const {
 }
 
 std::vector<std::string> CommandCgroups::paths() const {
-  std::vector<std::string> found;
-  if (!any()) return found;
+  if (!any()) return {};
   if (!only_.empty()) return {only_};
-  std::error_code error;
-  for (auto at = std::filesystem::directory_iterator(folder_, error); !error && at != std::filesystem::end(at);
-       at.increment(error)) {
-    if (at->path().filename().string().starts_with(prefix_)) found.push_back(at->path().string());
-  }
-  return found;
+  return cgroups_named(folder_, prefix_);
 }
 
 void CommandCgroups::kill() const {
@@ -138,8 +147,9 @@ CgroupPlace find_cgroup_place() {
   if (::faccessat(AT_FDCWD, (folder + "/cgroup.procs").c_str(), W_OK, AT_EACCESS) != 0) {
     return {{}, fmt::format("{} is not delegated: {}", folder, std::strerror(errno))};
   }
-  remove_old_trials(folder);
-  const std::string trial = fmt::format("{}/{}{}-{}", folder, kTrial, ::getpid(), ::gettid());
+  const std::string trials = trials_of_this_namespace();
+  remove_dead_trials(folder, trials);
+  const std::string trial = fmt::format("{}/{}{}-{}", folder, trials, ::getpid(), ::gettid());
   if (::mkdir(trial.c_str(), kFolderMode) != 0)
     return {{}, fmt::format("no cgroup can be made in {}: {}", folder, std::strerror(errno))};
   const bool killable = ::faccessat(AT_FDCWD, (trial + "/cgroup.kill").c_str(), W_OK, AT_EACCESS) == 0;

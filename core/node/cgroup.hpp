@@ -12,7 +12,8 @@ struct CgroupPlace {
   std::string evidence;  // what was seen
 };
 
-// Tries it out: makes one, looks whether it can be killed, removes it.
+// Tries it out: makes one, looks whether it can be killed, removes it. And those that one left which was killed
+// meanwhile.
 CgroupPlace find_cgroup_place();
 
 // Those of one environment's commands: its guest, or its guests, make them and remove them.

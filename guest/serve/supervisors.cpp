@@ -132,7 +132,9 @@ void Supervisors::reap(int signal_fd, OverHandler& handler) {
 void Supervisors::ended(ServedExecution& execution, int status, OverHandler& handler) {
   execution.supervisor = -1;
   execution.wait_status = status;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitDone) return report(execution, 0, handler);
+  const bool done = WIFEXITED(status) && WEXITSTATUS(status) == kExitDone;
+  // Its cgroup is gone by then, unless the kernel was late.
+  if (done && cgroups_.end(execution.number)) return report(execution, 0, handler);
   if (orphans_until_ == 0) orphans_until_ = now_ms() + kKillBudgetMs;
 }
 

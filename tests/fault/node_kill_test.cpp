@@ -2,6 +2,8 @@
 // nothing of it is left. Proven by heartbeats that stop and by what this process, as everybody's
 // subreaper, still has below it.
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -214,6 +216,31 @@ TEST_P(NodeKill, HostKilledAtAnyInstant) {
       EXPECT_THAT(cgroups_of(id), ::testing::IsEmpty()) << id;
     }
   }
+}
+
+// A keeper that is killed while it finds out whether it can make cgroups leaves one that no ledger knows.
+TEST(NodeCgroups, OneThatWasBeingTriedIsTakenAwayByTheNext) {
+  std::string why_not;
+  const auto scene = Scene::make("root", Place::var_tmp, why_not);
+  if (!scene || cgroup_hierarchy().empty()) GTEST_SKIP() << "only root, with a cgroup version 2 hierarchy, makes any";
+  scene->file("home/.config/exechost/settings.json", R"({"admission": {"node": {"security": "full", "ask": "off"}}})",
+              0600);
+  const pid_t dead = ::fork();
+  if (dead == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(dead, nullptr, 0), dead);
+  std::string space = std::filesystem::read_symlink("/proc/self/ns/pid").string();  // "pid:[NUMBER]"
+  space = space.substr(5, space.size() - 6);
+  const std::string trials = own_cgroup() + "/exechost-trial-" + space + "-";
+  const std::string left = trials + std::to_string(dead) + "-1";
+  const std::string in_use = trials + std::to_string(::getpid()) + "-1";
+  for (const std::string& path : {left, in_use}) ASSERT_TRUE(std::filesystem::create_directory(path));
+
+  const ProgramEnd end = scene->run({"run", "--backend", "local", "--", "true"});
+
+  EXPECT_EQ(end.exit_status(), 0) << end.err;
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(in_use));
+  for (const std::string& path : {left, in_use}) ::rmdir(path.c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <sstream>
 
@@ -50,17 +51,19 @@ void expect_told(const HostReport& report, const std::vector<std::string>& kinds
   EXPECT_TRUE(environments.size() < 2 || failed || !said.empty()) << "lost without a word\n" << text_of(report);
 }
 
+long count_of(const RunEnd& end) { return std::strtol(end.output.c_str(), nullptr, 10); }
+
 // Each goes on where the last one of its environment ended.
 void expect_state(const HostReport& report, const std::string& kind) {
   const RunEnd* before = nullptr;
   const auto ends = of_kinds(report, {kind});
   for (const RunEnd& end : ends) {
-    const int count = std::atoi(end.output.c_str());
+    const long count = count_of(end);
     if (!end.disturbed() && before != nullptr) {
       if (before->environment != end.environment) {
         EXPECT_EQ(count, 1) << text_of(report);
       } else if (!before->disturbed()) {
-        EXPECT_EQ(count, std::atoi(before->output.c_str()) + 1) << text_of(report);
+        EXPECT_EQ(count, count_of(*before) + 1) << text_of(report);
       }
     }
     before = &end;

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <optional>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "exechost/session.hpp"
@@ -34,6 +35,7 @@ using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 
 constexpr auto kAfterDeath = 2000ms;
+constexpr milliseconds kLookAgain = 50ms;
 constexpr auto kStall = 2s;
 constexpr int kMostFailures = 3;
 
@@ -60,12 +62,13 @@ std::vector<ProcessInfo> strays() {
   return found;
 }
 
-// Waits until there are none, and reaps what this process got from those that died.
+// Waits until there are none, and reaps what this process got from those that died. Looks again from time to time: one
+// may have become what it should be instead of ending, as what a dead host forked to be a keeper.
 std::vector<ProcessInfo> wait_for_none(std::vector<ProcessInfo> (*look)(), steady_clock::time_point deadline) {
   for (;;) {
     auto found = look();
     if (found.empty() || left_until(deadline) == 0ms) return found;
-    wait_until_ended(found.front().pid, left_until(deadline));
+    wait_until_ended(found.front().pid, std::min(left_until(deadline), kLookAgain));
     remaining_children({}, 0ms);
   }
 }
@@ -79,9 +82,13 @@ std::vector<std::string> mounts_of(const Scene& scene) {
   return found;
 }
 
-// Those that stay as they are: another test's may have none yet, or be on its way out.
-std::vector<std::string> lasting_cgroups(steady_clock::time_point deadline) {
+// Of those whose names hold one of these, the ones that stay as they are.
+std::vector<std::string> lasting_cgroups(steady_clock::time_point deadline, const std::set<std::string>& names) {
   auto found = empty_command_cgroups();
+  std::erase_if(found, [&names](const std::string& path) {
+    return std::none_of(names.begin(), names.end(),
+                        [&path](const std::string& name) { return path.find(name) != std::string::npos; });
+  });
   while (!found.empty() && left_until(deadline) != 0ms) {
     std::this_thread::yield();
     const auto now = empty_command_cgroups();
@@ -124,6 +131,7 @@ class RandomKill {
       expect_one_disturbance(report, {});
       ASSERT_EQ(disturbed_runs(report), 0) << end.out << end.err;
       expect_honest(report, scene_->workspace());
+      for (const auto& [what, run] : report.ends) note_environment(run.environment);
       const auto span = victim_ == Victim::host ? whole : until_over;
       span_ = std::max(span_, std::chrono::duration_cast<std::chrono::microseconds>(span));
       end_keepers(*scene_);
@@ -150,7 +158,12 @@ class RandomKill {
     std::vector<ProcessInfo> family;
     if (victim) family = descendants_of(*victim);
     killed_at_ = steady_clock::now();
+    // Those of other tests are nobody's business: they come and go.
+    cgroups_.clear();
+    note_trial(host.pid());
+    for (const auto& process : family) note_trial(process.pid);
     if (victim) {
+      note_trial(*victim);
       if (::kill(*victim, SIGKILL) == 0) ++hits_;
     }
     if (victim_ == Victim::host) return after_the_host(host, in_process);
@@ -208,6 +221,7 @@ class RandomKill {
     note_time();
     const HostReport report(end.out);
     expect_honest(report, scene_->workspace());
+    for (const auto& [what, run] : report.ends) note_environment(run.environment);
     disturbed_ += static_cast<int>(!report.done);
     EXPECT_LE(held_entries(*scene_).size(), 1u) << "the session's";
     {
@@ -222,6 +236,11 @@ class RandomKill {
       const ExecResult run = session.run(shell_request("echo on"));
       EXPECT_EQ(run.out.data, "on\n") << run.to_json();
       EXPECT_FALSE(run.environment_recreated);
+      // It takes away what a keeper was killed with in its hands.
+      Request local = sh_request("echo on");
+      local.tier = "node";
+      local.backend = "local";
+      EXPECT_EQ(next.run(local).out.data, "on\n");
     }
     end_keepers(*scene_);
     expect_nothing_left(in_process ? 4 : 0);
@@ -235,11 +254,19 @@ class RandomKill {
     EXPECT_TRUE(report.done) << end.out << end.err;
     EXPECT_LT(end.duration, kStall + 10 * span_) << "something waited for what would not come" << end.err;
     expect_honest(report, scene_->workspace());
+    for (const auto& [what, run] : report.ends) note_environment(run.environment);
     expect_one_disturbance(report, what_may_be());
     disturbed_ += disturbed_runs(report);
     const auto left = wait_for_none(strays, ended_at + kAfterDeath);
     EXPECT_TRUE(left.empty()) << to_text(left);
     if (::testing::Test::HasFailure()) fmt::print("{}", end.err);
+    if (keepers_of(*scene_).empty()) {
+      // Killed after the last run of the session: its place and its mark wait for the next.
+      ExecHost next(host_options(*scene_, KeeperPlacement::child));
+      const ExecResult run = next.session("s").run(shell_request("echo on"));
+      EXPECT_EQ(run.out.data, "on\n") << run.to_json();
+      EXPECT_TRUE(run.environment_recreated) << run.to_json();
+    }
     end_keepers(*scene_);
     expect_nothing_left(victim_ == Victim::child_keeper || victim_ == Victim::detached_keeper ? 4 : 0);
   }
@@ -265,11 +292,14 @@ class RandomKill {
     const auto entries = ledger_entries(*scene_);
     EXPECT_LE(entries.size(), most_orphans);
     orphans_ += entries.size();
-    for (const std::string& entry : entries) std::filesystem::remove(entry);
+    for (const std::string& entry : entries) {
+      note_environment(std::filesystem::path(entry).stem().string());
+      std::filesystem::remove(entry);
+    }
     clear_workspace();
     EXPECT_THAT(files_below(scene_->base()), ElementsAreArray(files_));
     EXPECT_THAT(mounts_of(*scene_), IsEmpty());
-    EXPECT_THAT(lasting_cgroups(deadline), IsEmpty());
+    EXPECT_THAT(lasting_cgroups(deadline, cgroups_), IsEmpty());
   }
 
   void clear_workspace() const {
@@ -277,6 +307,10 @@ class RandomKill {
       std::filesystem::remove_all(entry.path());
     }
   }
+  // What a keeper makes to see whether it can make any has its process in its name.
+  void note_trial(pid_t pid) { cgroups_.insert("-" + std::to_string(pid) + "-"); }
+  // Those of commands have the beginning of their environment's.
+  void note_environment(const std::string& id) { cgroups_.insert("/exechost-" + id.substr(0, 12) + "-"); }
   void note_time() { slowest_ = std::max(slowest_, std::chrono::ceil<milliseconds>(steady_clock::now() - killed_at_)); }
 
   const Victim victim_;
@@ -285,6 +319,7 @@ class RandomKill {
   std::chrono::microseconds span_{0};
   std::set<std::string> files_;
   steady_clock::time_point killed_at_;
+  std::set<std::string> cgroups_;  // parts of the names of those that what was killed may have left
   int hits_ = 0;
   int disturbed_ = 0;
   std::size_t orphans_ = 0;
@@ -307,7 +342,9 @@ void kill_at_random_instants(Victim victim, int instants) {
     if (result->total_part_count() != before) ++failures;
   }
   kills.show();
-  EXPECT_GE(kills.hits(), instants / 3) << "mostly there was nobody to kill";
+  if (failures == 0) {
+    EXPECT_GE(kills.hits(), instants / 3) << "mostly there was nobody to kill";
+  }
 }
 
 }  // namespace exechost::test

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <future>
 #include <thread>
 
@@ -109,7 +110,7 @@ class Runs {
     const ExecResult result = host.run(request);
     check(result.status == Status::exited && result.exit_code == 0 && result.warnings.empty(), "a script", result);
     ++scripts_;
-    const int count = std::atoi(result.out.data.c_str());
+    const int count = static_cast<int>(std::strtol(result.out.data.c_str(), nullptr, 10));
     for (int last = last_count_; last < count && !last_count_.compare_exchange_weak(last, count);) {
     }
   }

@@ -1,19 +1,23 @@
-// A detached keeper that dies before it listens: those who found its place taken hear of it, and find the place free.
+// A detached keeper that dies while somebody wants to join it: whoever found its place taken finds it free soon.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <string>
 
 #include "core/base/unique_fd.hpp"
+#include "core/keeper/detached_start.hpp"
 #include "exechost_test_paths.hpp"
 #include "tests/unit/keeper/support.hpp"
 
@@ -76,15 +80,28 @@ class StoppedStart {
   pid_t keeper_ = 0;
 };
 
+// A new folder.
+class Place {
+ public:
+  Place() { EXPECT_NE(::mkdtemp(folder_.data()), nullptr); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  ~Place() { std::filesystem::remove_all(folder_); }
+  const std::string& folder() const { return folder_; }
+  std::string keepers() const { return folder_ + "/keepers"; }
+  std::string lock() const { return keepers() + "/shared.lock"; }
+
+ private:
+  std::string folder_ = "/tmp/exechost-start-XXXXXX";
+};
+
 TEST(DetachedStart, OneThatDiesBeforeItListensIsHeardOf) {
-  std::string folder = "/tmp/exechost-start-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  StoppedStart start(folder);
+  const Place place;
+  StoppedStart start(place.folder());
   if (!start.is_there()) GTEST_SKIP() << "a child of this process can't be traced";
-  const std::string keepers = folder + "/keepers";
   const UniqueFd changes(::inotify_init1(IN_CLOEXEC));
-  ASSERT_GE(::inotify_add_watch(changes.get(), keepers.c_str(), IN_CLOSE_WRITE), 0);
-  const UniqueFd lock(::open((keepers + "/shared.lock").c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_GE(::inotify_add_watch(changes.get(), place.keepers().c_str(), IN_CLOSE_WRITE), 0);
+  const UniqueFd lock(::open(place.lock().c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_TRUE(lock);
   ASSERT_NE(::flock(lock.get(), LOCK_EX | LOCK_NB), 0) << "it is taken";
 
@@ -93,7 +110,39 @@ TEST(DetachedStart, OneThatDiesBeforeItListensIsHeardOf) {
 
   ASSERT_TRUE(becomes_readable(changes.get())) << "whoever waits for it waits in vain";
   EXPECT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0) << "it is free by then";
-  std::filesystem::remove_all(folder);
+}
+
+// Its lock is let go of after everything that can be heard.
+TEST(DetachedStart, OneThatEndsWithoutAWordKeepsNobodyWaiting) {
+  const Place place;
+  std::filesystem::create_directory(place.keepers());
+  std::filesystem::permissions(place.keepers(), std::filesystem::perms::owner_all);
+  UniqueFd lock(::open(place.lock().c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+  const UniqueFd looked(::inotify_init1(IN_CLOEXEC));
+  ASSERT_GE(::inotify_add_watch(looked.get(), place.lock().c_str(), IN_CLOSE_NOWRITE), 0);
+
+  const auto began = std::chrono::steady_clock::now();
+  auto joining = std::async(std::launch::async, [&place] {
+    keeper::KeeperOptions options;
+    options.ledger_folder = place.folder() + "/ledger";
+    options.guest_path = EXECHOST_BUILD_PREFIX "/libexec/exechost/exechost-guest";
+    return keeper::connect_detached({place.keepers(), "shared"},
+                                    EXECHOST_BUILD_PREFIX "/libexec/exechost/exechost-keeper", options);
+  });
+  ASSERT_TRUE(becomes_readable(looked.get())) << "somebody has found it taken";
+  lock.reset();
+
+  const auto joined = joining.get();
+  ASSERT_TRUE(joined) << joined.error().message;
+  ASSERT_TRUE(*joined);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  ucred keeper{};
+  socklen_t size = sizeof keeper;
+  ASSERT_EQ(::getsockopt(joined->get(), SOL_SOCKET, SO_PEERCRED, &keeper, &size), 0);
+  const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, keeper.pid, 0)));
+  ASSERT_EQ(::kill(keeper.pid, SIGTERM), 0);
+  EXPECT_TRUE(becomes_readable(ended.get()));
 }
 
 }  // namespace
