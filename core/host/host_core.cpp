@@ -1,13 +1,18 @@
 #include "core/host/host_core.hpp"
 
 #include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include <boost/system/system_error.hpp>
+#include <cerrno>
+#include <cstring>
 #include <system_error>
 #include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/open_files.hpp"
+#include "core/base/unique_fd.hpp"
 
 namespace exechost::host {
 namespace {
@@ -43,7 +48,30 @@ HostCore::Engine& HostCore::engine() {
   return *engine_;
 }
 
+namespace {
+
+// A user's watches are counted (fs.epoll.max_user_watches, epoll(7)), and a command of the same user can take them
+// all. An event loop made then would hear of nothing, not even of a deadline.
+Result<void> check_event_watches() {
+  const UniqueFd poll(::epoll_create1(EPOLL_CLOEXEC));
+  const UniqueFd event(::eventfd(0, EFD_CLOEXEC));
+  epoll_event wanted{};
+  if (poll && event && ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, event.get(), &wanted) == 0) return {};
+  Failure failure;
+  failure.kind = FailureKind::unavailable;
+  failure.phase = Phase::plan;
+  failure.step = "reactor";
+  failure.error_number = errno;
+  failure.message = fmt::format("no event can be waited for: {}", std::strerror(failure.error_number));
+  if (failure.error_number == ENOSPC)
+    failure.hint = "this user's epoll watches are used up (fs.epoll.max_user_watches): end the program that took them";
+  return unexpected(std::move(failure));
+}
+
+}  // namespace
+
 Result<void> HostCore::ready() {
+  if (auto watches = check_event_watches(); !watches) return watches;
   if (auto enough = check_open_files(); !enough) return enough;
   Failure failure;
   failure.kind = FailureKind::unavailable;

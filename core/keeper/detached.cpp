@@ -143,7 +143,8 @@ class DetachedKeeper {
     socklen_t size = sizeof peer;
     // Only the folder's mode keeps others out, so they are looked at as well.
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != ::geteuid()) return;
-    if (connections_.size() >= kMaxConnections || !greet(socket.get())) return;
+    const bool full = connections_.size() >= kMaxConnections;
+    if (!greet(socket.get(), full) || full) return;
     const std::uint64_t number = next_++;
     Connected& connected = connections_[number];
     connected.host.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
@@ -158,10 +159,11 @@ class DetachedKeeper {
     look_whether_used();
   }
 
-  static bool greet(int socket) {
+  // One that is turned away is told why: it would take silence for a keeper that ends.
+  static bool greet(int socket, bool full) {
     Reply hello;
     hello.status = ReplyStatus::ok;
-    hello.body = {{"protocol", kProtocolVersion}};
+    hello.body = {{"protocol", kProtocolVersion}, {"full", full}};
     Packet packet;
     packet.body = encode(KeeperMessage{0, std::move(hello)});
     const auto encoded = encode_packet(std::move(packet));

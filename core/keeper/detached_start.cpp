@@ -76,6 +76,10 @@ Result<bool> is_welcome(int socket) {
   const Reply* const hello = message ? std::get_if<Reply>(&message->body) : nullptr;
   const bool known = hello != nullptr && hello->body.is_object() && hello->body.contains("protocol") &&
                      hello->body.at("protocol") == kProtocolVersion;
+  if (known && hello->body.value("full", false)) {
+    return unexpected(unavailable("the detached keeper has as many connections as it takes", "hello", 0,
+                                  "end some of the programs that use its sessions"));
+  }
   if (known) return true;
   return unexpected(unavailable("the detached keeper of this user is of another version of ExecHost", "hello", 0,
                                 "stop its sessions with that version (exechost stop --all); it ends soon afterwards"));

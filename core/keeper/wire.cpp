@@ -80,7 +80,7 @@ Result<json> parse_document(std::span<const unsigned char> bytes) {
   try {
     NestingGuard guard(kMaxNesting);
     if (!json::sax_parse(bytes.begin(), bytes.end(), &guard, json::input_format_t::cbor)) {
-      return unexpected(broken("a message is not a CBOR document of allowed depth"));
+      return unexpected(broken("a message is not a CBOR document of allowed depth and size"));
     }
     json document = json::from_cbor(bytes.begin(), bytes.end(), true, false);
     if (document.is_discarded()) return unexpected(broken("a message is not a CBOR document"));

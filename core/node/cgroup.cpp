@@ -91,7 +91,19 @@ void kill_cgroup(const std::string& path) {
     const ssize_t written = ::write(fd.get(), "1", 1);
 }
 
-bool remove_cgroup(const std::string& path) { return ::rmdir(path.c_str()) == 0 || errno == ENOENT; }
+// With those that a command has made in it.
+bool remove_cgroup(const std::string& path, int depth = 0) {
+  constexpr int kDeepest = 64;
+  if (::rmdir(path.c_str()) == 0 || errno == ENOENT) return true;
+  if (errno != EBUSY || depth > kDeepest) return false;
+  std::error_code error;
+  for (auto at = std::filesystem::directory_iterator(path, error); !error && at != std::filesystem::end(at);
+       at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_directory(ignored)) remove_cgroup(at->path().string(), depth + 1);
+  }
+  return ::rmdir(path.c_str()) == 0 || errno == ENOENT;
+}
 
 // Trials are named after their process, so that those which one left that was killed are found; of another PID
 // namespace nothing is known.

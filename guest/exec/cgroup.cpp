@@ -9,7 +9,29 @@
 #include <ctime>
 #include <initializer_list>
 
+#include "guest/files/kernel_entry.hpp"
+
 namespace exechost::guest {
+
+namespace {
+
+// The cgroups in a cgroup; its files can't be removed, and need not be.
+void remove_below(int folder, int depth) {
+  constexpr int kDeepest = 64;
+  if (depth > kDeepest) return;
+  files::for_each_name(folder, [folder, depth](const char* name) {
+    if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) return true;
+    if (::unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno != EBUSY) return true;
+    const int inner = ::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (inner < 0) return true;
+    remove_below(inner, depth + 1);
+    ::close(inner);
+    ::unlinkat(folder, name, AT_REMOVEDIR);
+    return true;
+  });
+}
+
+}  // namespace
 
 Outcome Cgroup::make() {
   if (path_ == nullptr) return success();
@@ -56,7 +78,15 @@ void Cgroup::remove() const {
   for (int i = 0; i < kTries && !try_to_remove() && errno == EBUSY; ++i) ::nanosleep(&kPause, nullptr);
 }
 
-bool Cgroup::try_to_remove() const { return path_ == nullptr || ::rmdir(path_) == 0 || errno == ENOENT; }
+bool Cgroup::try_to_remove() const {
+  if (path_ == nullptr || ::rmdir(path_) == 0 || errno == ENOENT) return true;
+  // A command may have made some in it.
+  const int folder = ::open(path_, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return errno == ENOENT;
+  remove_below(folder, 0);
+  ::close(folder);
+  return ::rmdir(path_) == 0 || errno == ENOENT;
+}
 
 void Cgroup::let_go() {
   for (int* fd : {&procs_fd_, &kill_fd_, &events_fd_}) {

@@ -15,6 +15,13 @@ namespace exechost::guest::files {
 namespace {
 
 // Folder by folder, each held open, over no link and onto no other mount.
+// Bind mounts have their source's device.
+bool is_mount(int folder_fd, const char* name) {
+  struct statx seen {};
+  return ::statx(folder_fd, name, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &seen) == 0 &&
+         (seen.stx_attributes_mask & seen.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 class Remover {
  public:
   // The errno.
@@ -26,7 +33,7 @@ class Remover {
       ++totals_.files;
       return 0;
     }
-    if (status.st_dev != device) return EXDEV;
+    if (status.st_dev != device || is_mount(folder_fd, name)) return EXDEV;
     if (depth > tar::kMaxDepth) return E2BIG;
     const int fd = ::openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return errno;

@@ -71,6 +71,9 @@ constexpr Rule refuse_flag(const char* syscall, std::uint64_t flag, const char* 
 constexpr Rule refuse_for_init(const char* syscall) {
   return {syscall, -1, Condition::argument_low_equals, 0, EPERM, 1, "process 1 is the guest"};
 }
+constexpr Rule refuse_value(const char* syscall, unsigned argument, std::uint64_t value, const char* why) {
+  return {syscall, -1, Condition::argument_low_equals, argument, EPERM, value, why};
+}
 constexpr Rule refuse_ioctl(std::uint64_t command, const char* why) {
   return {"ioctl", -1, Condition::argument_low_equals, 1, EPERM, command, why};
 }
@@ -113,6 +116,11 @@ inline constexpr Rule kBase[] = {
     refuse_for_init("sched_setparam"),
     refuse_for_init("sched_setattr"),
     refuse_for_init("sched_setaffinity"),
+    // By number or group, and by user, which process 1 is one of.
+    refuse_value("setpriority", 1, 1, "process 1 is the guest"),
+    refuse_value("setpriority", 0, 2, "would be process 1's, too"),
+    refuse_value("ioprio_set", 1, 1, "process 1 is the guest"),
+    refuse_value("ioprio_set", 0, 3, "would be process 1's, too"),
 
     // The mount tree: it is the boundary.
     refuse("mount", EPERM, "changes the view"),

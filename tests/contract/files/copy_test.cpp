@@ -330,6 +330,12 @@ TEST_P(Copy, FilesInsideAreRemoved) {
     EXPECT_EQ(refused.error().error_number, EBUSY) << root;
   }
   EXPECT_EQ(inside("ls /tmp/kept"), "file\n");
+  // A mount of the same device as its source.
+  write_file(scene_->workspace() + "/mine", "x");
+  const auto mount = host_.remove_file(Request{}, scene_->workspace(), true);
+  ASSERT_FALSE(mount);
+  EXPECT_EQ(mount.error().error_number, EXDEV);
+  EXPECT_EQ(read_file(scene_->workspace() + "/mine"), "x");
 }
 
 }  // namespace

@@ -153,6 +153,23 @@ TEST_P(NodeSession, ACommandStopsTheGuestAndItsSupervisor) {
   }
 }
 
+TEST_P(NodeSession, CgroupsThatACommandMakesGoWithIt) {
+  if (cgroup_hierarchy().empty()) GTEST_SKIP() << "there is no cgroup version 2 hierarchy";
+  // An ordinary user's command can't make any: then it is a command like all others.
+  const std::string nested =
+      "c=" + cgroup_hierarchy() + "$(sed -n s/^0:://p /proc/self/cgroup); mkdir -p $c/a/b $c/d 2>/dev/null; ";
+  const json ended = run(nested + "exit 3");
+  EXPECT_EQ(ended.at("exit_code"), 3);
+  EXPECT_THAT(ended.at("warnings"), IsEmpty()) << ended.dump(1);
+  EXPECT_THAT(cgroups_of(ended.at("environment_id")), IsEmpty());
+  const json killed = run(nested + "kill -9 $PPID; sleep 1000");
+  EXPECT_EQ(killed.at("failure").at("step"), "supervisor") << killed.dump(1);
+  EXPECT_EQ(run("exit 4").at("environment_id"), ended.at("environment_id"));
+  const json alone = run(nested + "exit 5", {"--set", "session.name=\"\""});
+  EXPECT_EQ(alone.at("exit_code"), 5);
+  EXPECT_THAT(alone.at("warnings"), IsEmpty()) << alone.dump(1);
+}
+
 TEST_P(NodeSession, ItsKeeperIsKilled) {
   const Witness other(scene_->workspace() + "/other");
   scene_->give_to_account(other.path());

@@ -56,7 +56,8 @@ void FakeExecution::gone() {
 environment::Acquired ScriptedKeeper::lease() {
   environment::Acquired acquired;
   acquired.status = keeper::ReplyStatus::ok;
-  acquired.lease = {7, "0123456789abcdef0123456789abcdef"};
+  acquired.lease.environment = 7;
+  acquired.lease.id = "0123456789abcdef0123456789abcdef";
   return acquired;
 }
 

@@ -164,10 +164,27 @@ TEST(SeccompPolicy, WhatOrdinaryProgramsNeedIsAllowed) {
     allowed("ioctl", {0, 0x5413});              // TIOCGWINSZ
     allowed("prlimit64", {0, 7});               // one's own limits
     allowed("sched_setaffinity", {0, 8});       // one's own
+    allowed("setpriority", {0, 0, 10});         // nice
+    allowed("setpriority", {1, 0, 10});         // one's own group
+    allowed("ioprio_set", {1, 0, 0});           // ionice
     allowed("prlimit64", {0x100000002ULL, 7});  // process 2
     allowed("personality", {0x0040000});
     allowed("seccomp", {1, 0});
     allowed("prctl", {22, 2});
+  }
+}
+
+TEST(SeccompPolicy, ProcessOneKeepsItsPriority) {
+  for (const auto& architecture : kArchitectures) {
+    const auto verdict = [&](const char* name, std::uint64_t which, std::uint64_t who) {
+      return decide(architecture, must_number(architecture, name), {{which, who}});
+    };
+    EXPECT_EQ(verdict("setpriority", 0, 1), refused(EPERM));   // by number
+    EXPECT_EQ(verdict("setpriority", 1, 1), refused(EPERM));   // its group
+    EXPECT_EQ(verdict("setpriority", 2, 0), refused(EPERM));   // everything of the user
+    EXPECT_EQ(verdict("setpriority", 2, 1000), refused(EPERM));
+    EXPECT_EQ(verdict("ioprio_set", 1, 1), refused(EPERM));
+    EXPECT_EQ(verdict("ioprio_set", 3, 1000), refused(EPERM));
   }
 }
 
