@@ -22,7 +22,8 @@ class Ends : public InEachPlace {
  protected:
   Witness witness_{path("witness")};
 };
-INSTANTIATE_TEST_SUITE_P(In, Ends, ::testing::Values(Where::alone, Where::session, Where::node), place_name);
+INSTANTIATE_TEST_SUITE_P(In, Ends, ::testing::Values(Where::alone, Where::session, Where::node, Where::node_session),
+                         place_name);
 
 // Elsewhere: only the client of the sandbox is killed; what it had started goes on, fills the process limit, and a
 // command that had timed out still has its effect.

@@ -20,9 +20,10 @@
 namespace exechost::test {
 
 enum class Where {
-  alone,    // a sandbox for this one run
-  session,  // the sandbox that the runs of a session share
-  node,     // a plain process of this machine, let in by the user's settings
+  alone,         // a sandbox for this one run
+  session,       // the sandbox that the runs of a session share
+  node,          // a plain process of this machine, let in by the user's settings
+  node_session,  // the same, by the guest that serves a session
 };
 
 inline std::string name_of(Where where) {
@@ -30,6 +31,7 @@ inline std::string name_of(Where where) {
     case Where::alone: return "alone";
     case Where::session: return "session";
     case Where::node: return "node";
+    case Where::node_session: return "node_session";
   }
   return "?";
 }
@@ -43,7 +45,7 @@ inline std::string why(const ExecResult& result) {
 class Behaviour : public ::testing::Test {
  protected:
   explicit Behaviour(Where where) : where_(where) {
-    if (where_ == Where::node) user_settings(R"({"admission": {"node": {"security": "full", "ask": "off"}}})");
+    if (on_node()) user_settings(R"({"admission": {"node": {"security": "full", "ask": "off"}}})");
   }
   static void SetUpTestSuite() { become_subreaper(); }
   void TearDown() override {
@@ -65,8 +67,8 @@ class Behaviour : public ::testing::Test {
 
   // The request, in this place.
   Request placed(Request request) const {
-    if (where_ == Where::node) request.backend = "local";
-    if (where_ == Where::alone) {
+    if (on_node()) request.backend = "local";
+    if (where_ == Where::alone || where_ == Where::node) {
       nlohmann::json settings =
           request.settings_json.empty() ? nlohmann::json::object() : nlohmann::json::parse(request.settings_json);
       settings["session"]["persistent"] = false;
@@ -90,17 +92,20 @@ class Behaviour : public ::testing::Test {
   // `exechost run` in this place, with a session that is found again by its name.
   ProgramOptions command_line(const std::vector<std::string>& command, std::vector<std::string> options = {}) const {
     options.insert(options.begin(), "run");
-    if (where_ == Where::session) options.insert(options.end(), {"--session", "s"});
-    if (where_ == Where::node) options.insert(options.end(), {"--backend", "local"});
+    if (in_session()) options.insert(options.end(), {"--session", "s"});
+    if (on_node()) options.insert(options.end(), {"--backend", "local"});
     options.emplace_back("--");
     options.insert(options.end(), command.begin(), command.end());
     ProgramOptions program = scene_->cli(std::move(options));
-    program.leaves_a_keeper = where_ == Where::session;
+    program.leaves_a_keeper = in_session();
     return program;
   }
   ProgramEnd run_command_line(const std::vector<std::string>& command, std::vector<std::string> options = {}) const {
     return run_program(command_line(command, std::move(options)));
   }
+
+  bool on_node() const { return where_ == Where::node || where_ == Where::node_session; }
+  bool in_session() const { return where_ == Where::session || where_ == Where::node_session; }
 
   Where where_;
   std::unique_ptr<Scene> scene_ = own_scene();

@@ -22,7 +22,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class BesideEachOther : public InEachPlace {};
-INSTANTIATE_TEST_SUITE_P(In, BesideEachOther, ::testing::Values(Where::alone, Where::session, Where::node), place_name);
+INSTANTIATE_TEST_SUITE_P(In, BesideEachOther,
+                         ::testing::Values(Where::alone, Where::session, Where::node, Where::node_session), place_name);
 
 // Elsewhere: two sessions with one target share a connection, and whoever ends first takes the other's away.
 TEST_P(BesideEachOther, TheEndOfOneHostIsNotTheOthers) {
@@ -84,7 +85,8 @@ TEST_F(SessionsByName, CleaningUpTwiceIsHarmless) {
 }
 
 class CleaningUp : public InEachPlace {};
-INSTANTIATE_TEST_SUITE_P(In, CleaningUp, ::testing::Values(Where::alone, Where::session, Where::node), place_name);
+INSTANTIATE_TEST_SUITE_P(In, CleaningUp,
+                         ::testing::Values(Where::alone, Where::session, Where::node, Where::node_session), place_name);
 
 TEST_P(CleaningUp, CancellingTwiceAndTooLateIsHarmless) {
   const Witness witness(path("witness"));

@@ -13,11 +13,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class ShellOfASession : public InASession {};
+class ShellOfASession : public InEachPlace {};
+INSTANTIATE_TEST_SUITE_P(In, ShellOfASession, ::testing::Values(Where::session, Where::node_session), place_name);
 
 // Elsewhere: folder and variables are told in what follows the command, so exit, exec, set -e and a kill lose both
 // without a word.
-TEST_F(ShellOfASession, FolderAndVariablesOutliveHoweverTheScriptEnds) {
+TEST_P(ShellOfASession, FolderAndVariablesOutliveHoweverTheScriptEnds) {
   struct {
     const char* ending;
     int exit_code;
@@ -31,7 +32,7 @@ TEST_F(ShellOfASession, FolderAndVariablesOutliveHoweverTheScriptEnds) {
   }
 }
 
-TEST_F(ShellOfASession, WhatLeavesNoLastMomentSaysSo) {
+TEST_P(ShellOfASession, WhatLeavesNoLastMomentSaysSo) {
   for (const char* ending : {"exec true", "kill -9 $$"}) {
     run("cd /; export STATE=before");
     const ExecResult result = run(std::string("cd /usr; export STATE=after; ") + ending);
@@ -41,7 +42,7 @@ TEST_F(ShellOfASession, WhatLeavesNoLastMomentSaysSo) {
 }
 
 // Elsewhere: lines of what `export -p` says are filtered, so a newline in a value makes code of what follows it.
-TEST_F(ShellOfASession, AVariableIsNeverCode) {
+TEST_P(ShellOfASession, AVariableIsNeverCode) {
   run("export STATE=$'a\\ntouch pwned #\\n$(touch pwned)`touch pwned`\\'; touch pwned; \\'\\x01\\xff'");
   const ExecResult result = run("printf %s \"$STATE\"");
   EXPECT_EQ(result.out.data, "a\ntouch pwned #\n$(touch pwned)`touch pwned`'; touch pwned; '\x01\xff");
@@ -49,14 +50,14 @@ TEST_F(ShellOfASession, AVariableIsNeverCode) {
 }
 
 // Elsewhere: what tells the folder is found in the output, where any program can write it.
-TEST_F(ShellOfASession, NoOutputMovesIt) {
+TEST_P(ShellOfASession, NoOutputMovesIt) {
   run("cd /usr");
   run("printf '\\n__CWD_x__/etc__CWD_x__\\n'; printf '\\0exechost\\0bash\\0/etc\\n\\0'");
   EXPECT_EQ(run("pwd").out.data, "/usr\n");
 }
 
 // Elsewhere: an alias or a function that hides a builtin ends every later command with 126 or 127.
-TEST_F(ShellOfASession, WhatAScriptDefinesBreaksNoOther) {
+TEST_P(ShellOfASession, WhatAScriptDefinesBreaksNoOther) {
   run("alias cd=false; pwd() { return 9; }; _helper() { echo helped; }; export() { return 9; }; shopt -s "
       "expand_aliases");
   const ExecResult result = run("_helper; builtin cd /usr; builtin export STATE=1");
@@ -68,7 +69,7 @@ TEST_F(ShellOfASession, WhatAScriptDefinesBreaksNoOther) {
 }
 
 // Elsewhere: every command after that ends with 126.
-TEST_F(ShellOfASession, AFolderThatIsGoneIsLeftForTheNearestOneAndSaid) {
+TEST_P(ShellOfASession, AFolderThatIsGoneIsLeftForTheNearestOneAndSaid) {
   run("mkdir -p one/two; cd one/two");
   std::filesystem::remove_all(path("one"));
   const ExecResult result = run("pwd");

@@ -278,20 +278,20 @@ TEST_P(Copy, OnlyWhereSomethingIsApart) {
 
 TEST_P(Copy, FilesInsideAreListedAndDescribed) {
   inside(
-      "mkdir -p /tmp/d/inner && cd /tmp/d && printf 12345 > file && chmod 4751 file && ln -s /etc/passwd link && "
+      "mkdir -p d/inner && cd d && printf 12345 > file && chmod 751 file && ln -s /etc/passwd link && "
       "mkfifo fifo && touch -d @1000000000.5 file && touch \"$(printf 'odd \\n\\377')\"");
-  const auto listed = host_.list_files(Request{}, "/tmp/d");
+  const auto listed = host_.list_files(Request{}, "d");
   ASSERT_TRUE(listed) << describe(listed.error());
   std::vector<std::string> seen;
   for (const FileEntry& entry : *listed) seen.push_back(entry.name + " " + std::string(to_string(entry.type)));
   EXPECT_THAT(seen, ::testing::ElementsAre("fifo fifo", "file file", "inner folder", "link link", "odd \n\xff file"));
   Request below;
-  below.cwd = "/tmp/d";
+  below.cwd = scene_->workspace() + "/d";
   const auto file = host_.file_status(below, "file");
   ASSERT_TRUE(file) << describe(file.error());
   EXPECT_EQ(file->name, "file");
   EXPECT_EQ(file->size, 5U);
-  EXPECT_EQ(file->mode, 04751U);
+  EXPECT_EQ(file->mode, 0751U);
   EXPECT_EQ(file->modified, 1'000'000'000'500ms);
   EXPECT_EQ(host_.file_status(below, "link")->type, FileType::link) << "not what it leads to";
 }

@@ -179,9 +179,9 @@ TEST(SeccompPolicy, ProcessOneKeepsItsPriority) {
     const auto verdict = [&](const char* name, std::uint64_t which, std::uint64_t who) {
       return decide(architecture, must_number(architecture, name), {{which, who}});
     };
-    EXPECT_EQ(verdict("setpriority", 0, 1), refused(EPERM));   // by number
-    EXPECT_EQ(verdict("setpriority", 1, 1), refused(EPERM));   // its group
-    EXPECT_EQ(verdict("setpriority", 2, 0), refused(EPERM));   // everything of the user
+    EXPECT_EQ(verdict("setpriority", 0, 1), refused(EPERM));  // by number
+    EXPECT_EQ(verdict("setpriority", 1, 1), refused(EPERM));  // its group
+    EXPECT_EQ(verdict("setpriority", 2, 0), refused(EPERM));  // everything of the user
     EXPECT_EQ(verdict("setpriority", 2, 1000), refused(EPERM));
     EXPECT_EQ(verdict("ioprio_set", 1, 1), refused(EPERM));
     EXPECT_EQ(verdict("ioprio_set", 3, 1000), refused(EPERM));
