@@ -91,7 +91,7 @@ TEST(Application, RepeatedOptionsTakeOneValueEach) {
     EXPECT_NE(outcome.status, 0);
     EXPECT_THAT(outcome.err, testing::Not(HasSubstr("needed"))) << arguments.front();
     EXPECT_THAT(outcome.err, testing::Not(HasSubstr("missing"))) << arguments.front();
-    EXPECT_THAT(outcome.err, HasSubstr("no-such")) << arguments.front();
+    EXPECT_THAT(outcome.err, testing::Not(HasSubstr("NAME=JSON"))) << arguments.front();
   }
 }
 

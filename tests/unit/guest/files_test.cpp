@@ -212,7 +212,7 @@ TEST_P(Files, AFileReplacesWhatHasItsNameWholeOrNotAtAll) {
   GuestProcess truncated(programs_, builtin({"unpack", folder_ + "/target", "x"}), std::move(cut));
   ASSERT_TRUE(truncated.finish());
   EXPECT_EQ(status_of(truncated), files::kBuiltinFailed);
-  EXPECT_EQ(truncated.err(), "failed write " + std::to_string(EPIPE) + " data\n");
+  EXPECT_EQ(truncated.err(), "before 0 0 0 0 0\nfailed write " + std::to_string(EPIPE) + " data\n");
   EXPECT_EQ(read("target"), "old");
   fs::create_symlink("target", folder_ + "/link");
   GuestOptions options = here();
@@ -263,7 +263,8 @@ TEST_P(Files, AStreamThatIsNoneIsRefused) {
     GuestProcess guest(programs_, builtin({"unpack", folder_ + "/out", "n"}), std::move(options));
     ASSERT_TRUE(guest.finish());
     EXPECT_EQ(status_of(guest), files::kBuiltinFailed) << &stream - streams;
-    EXPECT_THAT(guest.err(), testing::MatchesRegex("failed [a-z]+ [0-9]+ [^ ]*\n")) << &stream - streams;
+    EXPECT_THAT(guest.err(), testing::MatchesRegex("before [ 0-9]+\nfailed [a-z]+ [0-9]+ [^ ]*\n"))
+        << &stream - streams;
     fs::remove_all(folder_ + "/out/n");
   }
   EXPECT_FALSE(fs::exists("/etc/x"));
@@ -275,6 +276,46 @@ TEST_P(Files, OnlyABuiltInIsOne) {
     ASSERT_TRUE(guest.finish());
     EXPECT_EQ(status_of(guest), files::kBuiltinUsage);
   }
+}
+
+// ---- looking and removing ---------------------------------------------------------
+
+TEST_P(Files, WhatIsInAFolderIsListedAWordPerNumberAndCodedNames) {
+  write("plain", "12345", 0640);
+  write("odd \n%", "");
+  fs::create_symlink("/no/such", folder_ + "/link");
+  GuestProcess guest(programs_, builtin({"list", folder_}), here());
+  ASSERT_TRUE(guest.finish());
+  EXPECT_EQ(status_of(guest), files::kBuiltinDone) << guest.err();
+  EXPECT_EQ(guest.err(), "done 3 0 0 0 0\n");
+  EXPECT_THAT(guest.out(), testing::ContainsRegex("file 416 5 [0-9]+ [0-9]+ plain\n"));
+  EXPECT_THAT(guest.out(), testing::ContainsRegex("file 420 0 [0-9]+ [0-9]+ odd%20%0A%25\n"));
+  EXPECT_THAT(guest.out(), testing::ContainsRegex("link 511 8 [0-9]+ [0-9]+ link\n"));
+  GuestProcess none(programs_, builtin({"stat", folder_ + "/none"}), here());
+  ASSERT_TRUE(none.finish());
+  EXPECT_EQ(none.err(), "failed stat 2 " + folder_ + "/none\n");
+}
+
+TEST_P(Files, ATreeIsRemovedOverNoLink) {
+  fs::create_directories(folder_ + "/tree/a/b");
+  fs::create_directory(folder_ + "/kept");
+  write("tree/a/b/file", "x");
+  write("kept/file", "x");
+  fs::create_symlink(folder_ + "/kept", folder_ + "/tree/a/link");
+  for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+    if (entry.is_directory()) fs::permissions(entry, fs::perms::all);
+  }
+  GuestProcess full(programs_, builtin({"remove", folder_ + "/tree"}), here());
+  ASSERT_TRUE(full.finish());
+  EXPECT_EQ(full.err(), "failed remove " + std::to_string(ENOTEMPTY) + " " + folder_ + "/tree\n");
+  GuestProcess guest(programs_, builtin({"remove-tree", folder_ + "/tree"}), here());
+  ASSERT_TRUE(guest.finish());
+  EXPECT_EQ(guest.err(), "done 2 3 0 0 0\n");
+  EXPECT_FALSE(fs::exists(folder_ + "/tree"));
+  EXPECT_EQ(read("kept/file"), "x");
+  GuestProcess root(programs_, builtin({"remove-tree", "/"}), here());
+  ASSERT_TRUE(root.finish());
+  EXPECT_EQ(root.err(), "failed remove " + std::to_string(EBUSY) + " /\n");
 }
 
 }  // namespace
