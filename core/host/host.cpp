@@ -299,6 +299,7 @@ CopyResult ExecHost::copy_between(const Request& from, const std::string& path, 
   return host::copy_between(impl_->copy_host(), {from, path}, {to, target}, options, std::move(stop));
 }
 
+// NOLINTBEGIN(performance-unnecessary-value-param): public, and cheap beside what they do.
 Result<FileEntry> ExecHost::file_status(const Request& where, const std::string& path, std::stop_token stop) {
   return host::file_status(impl_->copy_host(), {where, path}, stop);
 }
@@ -311,6 +312,7 @@ Result<std::vector<FileEntry>> ExecHost::list_files(const Request& where, const 
 Result<void> ExecHost::remove_file(const Request& where, const std::string& path, bool tree, std::stop_token stop) {
   return host::remove_file(impl_->copy_host(), {where, path}, tree, stop);
 }
+// NOLINTEND(performance-unnecessary-value-param)
 
 Result<ChangeList> ExecHost::changes(const Request& request) {
   auto asked = impl_->copy_of(request);

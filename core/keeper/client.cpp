@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -71,14 +73,15 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
 
   // ---- sending ----
 
-  Result<void> send(const HostMessage& message, std::vector<UniqueFd> descriptors = {}) {
+  // `spawn`: whose packet it is, when it is one; 0: it is none.
+  Result<void> send(const HostMessage& message, std::vector<UniqueFd> descriptors = {}, Ticket spawn = 0) {
     if (!socket.is_open()) return unexpected(crashed("it had ended before"));
     Packet packet;
     packet.body = encode(message);
     packet.descriptors = std::move(descriptors);
     auto encoded = encode_packet(std::move(packet));
     if (!encoded) return unexpected(encoded.error());
-    outgoing.push_back(std::move(*encoded));
+    outgoing.push_back({std::move(*encoded), spawn});
     if (outgoing.size() == 1) flush();
     return {};
   }
@@ -86,7 +89,7 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
   void flush() {
     int error = 0;
     while (socket.is_open() && !outgoing.empty()) {
-      switch (send_packet(socket.native_handle(), outgoing.front(), error)) {
+      switch (send_packet(socket.native_handle(), outgoing.front().packet, error)) {
         case SendResult::sent: outgoing.pop_front(); break;
         case SendResult::closed:
           // What it had said before may still be readable, and is what counts.
@@ -163,19 +166,34 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
     const Ticket ticket = next++;
     executions.emplace(ticket, Running{std::move(handler)});
     auto descriptors = body.background ? Result<std::vector<UniqueFd>>(std::vector<UniqueFd>()) : duplicate(body.stdio);
-    auto sent =
-        descriptors ? send({ticket, body}, std::move(*descriptors)) : Result<void>(unexpected(descriptors.error()));
-    if (!sent) {
-      reactor.post([self = shared_from_this(), ticket, failure = sent.error()] {
-        const auto node = self->executions.extract(ticket);
-        if (node.empty()) return;
-        ExecutionEvent event;
-        event.failure = failure;
-        event.was_started = Started::no;
-        node.mapped().handler(std::move(event));
-      });
-    }
+    auto sent = descriptors ? send({ticket, body}, std::move(*descriptors), ticket)
+                            : Result<void>(unexpected(descriptors.error()));
+    if (!sent) not_spawned(ticket, sent.error());
     return ticket;
+  }
+
+  void not_spawned(Ticket ticket, Failure failure) {
+    reactor.post([self = shared_from_this(), ticket, failure = std::move(failure)] {
+      const auto node = self->executions.extract(ticket);
+      if (node.empty()) return;
+      ExecutionEvent event;
+      event.failure = failure;
+      event.was_started = Started::no;
+      node.mapped().handler(std::move(event));
+    });
+  }
+
+  // One that the keeper has not been told of: it never will be. False: it has.
+  bool take_back(Ticket execution) {
+    const auto found = std::find_if(outgoing.begin(), outgoing.end(),
+                                    [execution](const Outgoing& waiting) { return waiting.spawn == execution; });
+    if (execution == 0 || found == outgoing.end()) return false;
+    outgoing.erase(found);
+    not_spawned(execution, make_failure(FailureKind::spawn_failed, Phase::spawn,
+                                        "the keeper could not be told of the command before it was stopped", "queue", 0,
+                                        "the keeper is overloaded, or this user has too many descriptors on their way "
+                                        "through sockets (unix(7), ETOOMANYREFS)"));
+    return true;
   }
 
   static Result<std::vector<UniqueFd>> duplicate(const std::array<int, 3>& stdio) {
@@ -196,7 +214,11 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
   Reactor& reactor;
   boost::asio::posix::stream_descriptor socket;
   boost::asio::steady_timer retry;
-  std::deque<EncodedPacket> outgoing;
+  struct Outgoing {
+    EncodedPacket packet;
+    Ticket spawn = 0;
+  };
+  std::deque<Outgoing> outgoing;
   std::map<Ticket, ReplyHandler> requests;
   std::map<Ticket, Running> executions;
   Ticket next = 1;
@@ -242,6 +264,7 @@ void Client::cancel(Ticket request) {
 
 void Client::signal(Ticket execution, int number) {
   if (!impl_->executions.contains(execution)) return;
+  if (number == SIGKILL && impl_->take_back(execution)) return;
   [[maybe_unused]] const auto sent = impl_->send({execution, SignalMessage{number}});
 }
 

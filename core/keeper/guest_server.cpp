@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -194,12 +195,29 @@ Result<std::shared_ptr<ServedProcess>> GuestServer::run(UniqueFd control, std::v
 }
 
 void GuestServer::end(std::int32_t number) {
-  if (lost_ || !running_.contains(number)) return;
+  if (lost_ || !running_.contains(number) || take_back(number)) return;
   Message message;
   message.type = MessageType::end;
   message.version = guest::kProtocolVersion;
   message.number = number;
   send(message, {});
+}
+
+// A command that the guest has not been told of: nothing of it can be left. False: it has.
+bool GuestServer::take_back(std::int32_t number) {
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [number](const EncodedPacket& packet) {
+    Message message;
+    std::memcpy(&message, packet.bytes.data(), sizeof message);
+    return message.type == MessageType::run && message.number == number;
+  });
+  if (found == waiting_.end()) return false;
+  waiting_.erase(found);
+  const auto process = running_.extract(number);
+  process.mapped()->conclude(lost_news(make_failure(
+      FailureKind::spawn_failed, Phase::spawn, "the environment could not be told of the command before it was stopped",
+      "queue", 0,
+      "it is overloaded, or this user has too many descriptors on their way through sockets (unix(7), ETOOMANYREFS)")));
+  return true;
 }
 
 void GuestServer::send(const Message& message, std::vector<UniqueFd> descriptors) {

@@ -40,6 +40,7 @@ class GuestServer final : public CommandServer, public std::enable_shared_from_t
   void socket_closed(Failure failure);
   // `proven`: nothing of its commands is left.
   void lose(Failure failure, bool proven);
+  bool take_back(std::int32_t number);
   void send(const guest::Message& message, std::vector<UniqueFd> descriptors);
   void send_waiting();
 
