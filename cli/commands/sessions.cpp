@@ -74,8 +74,7 @@ class PsCommand final : public Command {
       rows.push_back({name, session.value("backend", ""), state_of(session),
                       span(session.value("age_ms", std::int64_t{0})), session.value("workspace", "")});
       for (const json& command : session.value("commands", json::array())) {
-        commands.push_back({name, command.value("id", ""), command.value("ended", false) ? "ended" : "runs",
-                            command.value("command", "")});
+        commands.push_back({name, command.value("id", ""), command.value("state", ""), command.value("command", "")});
       }
     }
     std::string text = text_table(rows);

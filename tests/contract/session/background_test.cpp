@@ -181,5 +181,16 @@ TEST_F(Background, WhatCanNotStartSaysSo) {
   EXPECT_EQ(again.error().kind, FailureKind::invalid_request);
 }
 
+TEST_F(Background, AllOfThemAreListed) {
+  ASSERT_EQ(command({"start", "--detach", "--session", "s", "--id", "long", "--", "sleep", "1000"}).exit_status(), 0);
+  ASSERT_EQ(command({"start", "--detach", "--session", "s", "--id", "short", "--", "true"}).exit_status(), 0);
+  ASSERT_EQ(command({"wait", "s", "short"}).exit_status(), 0);
+  const ProgramEnd listed = command({"ps"});
+  EXPECT_THAT(listed.out, ::testing::ContainsRegex("s +bwrap +1 command runs"));
+  EXPECT_THAT(listed.out, HasSubstr(scene_->workspace()));
+  EXPECT_THAT(listed.out, ::testing::ContainsRegex("s +long +running +sleep 1000"));
+  EXPECT_THAT(listed.out, ::testing::ContainsRegex("s +short +ended +true"));
+}
+
 }  // namespace
 }  // namespace exechost::test
