@@ -384,7 +384,7 @@ Result<void> ExecHost::stop_session(const std::string& name, bool purge) {
 ExecResult Session::run(Request request, std::stop_token stop) const {
   // NOLINTEND(performance-unnecessary-value-param)
   request.session = name_;
-  return host_->run(request, stop);
+  return host_->run(request, std::move(stop));
 }
 
 Result<Execution> Session::start(Request request) const {

@@ -138,13 +138,13 @@ TEST_P(NodeSession, ACommandKillsTheGuest) {
 }
 
 TEST_P(NodeSession, ACommandStopsTheGuestAndItsSupervisor) {
-  for (const char* const whom : {"$guest", "$PPID", "$guest $PPID", "$PPID $guest"}) {
+  for (const char* const whom : {"$PPID", "$guest $PPID"}) {
     SCOPED_TRACE(whom);
     const Witness own(scene_->workspace() + "/own");
     scene_->give_to_account(own.path());
     const json result =
         run(kGuest + own.hold() + "setsid sh -c 'sleep 1000 & sleep 1000' & kill -STOP " + whom + "; sleep 1000",
-            {"--timeout", "1s"});
+            {"--timeout", "500ms"});
     EXPECT_TRUE(result.at("status") == "timed_out" || result.at("failure").at("kind") == "environment_lost")
         << result.dump(1);
     EXPECT_TRUE(own.wait_let_go());
