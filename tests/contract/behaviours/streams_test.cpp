@@ -90,7 +90,7 @@ TEST_P(Streams, WithoutInputACommandReadsItsEndAtOnce) {
 TEST_P(Streams, HugeOutputIsBoundedInMemoryCountedAndKeptInAFile) {
   ASSERT_EQ(run("true").exit_code, 0);
   std::ofstream("/proc/self/clear_refs") << "5";  // VmHWM begins anew
-  const long before = status_number(getpid(), "VmHWM");
+  [[maybe_unused]] const long before = status_number(getpid(), "VmHWM");
   constexpr std::uint64_t kBytes = 100UL * 1024 * 1024;
   Request request = script("echo first; head -c " + std::to_string(kBytes) + " /dev/zero | tr '\\0' x; echo last");
   request.settings_json = R"({"resources": {"output_spill": true}})";
