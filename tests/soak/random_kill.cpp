@@ -136,7 +136,7 @@ class RandomKill {
       span_ = std::max(span_, std::chrono::duration_cast<std::chrono::microseconds>(span));
       end_keepers(*scene_);
       clear_workspace();
-      files_ = files_below(scene_->base());
+      files_ = files_that_stay();
       expect_nothing_left(0);
     }
   }
@@ -297,11 +297,17 @@ class RandomKill {
       std::filesystem::remove(entry);
     }
     clear_workspace();
-    EXPECT_THAT(files_below(scene_->base()), ElementsAreArray(files_));
+    EXPECT_THAT(files_that_stay(), ElementsAreArray(files_));
     EXPECT_THAT(mounts_of(*scene_), IsEmpty());
     EXPECT_THAT(lasting_cgroups(deadline, cgroups_), IsEmpty());
   }
 
+  // But for marks: a named session that was lost has one until somebody opens it again and is told.
+  std::set<std::string> files_that_stay() const {
+    std::set<std::string> files = files_below(scene_->base());
+    std::erase_if(files, [](const std::string& path) { return path.find(".sessions/s") != std::string::npos; });
+    return files;
+  }
   void clear_workspace() const {
     for (const auto& entry : std::filesystem::directory_iterator(scene_->workspace())) {
       std::filesystem::remove_all(entry.path());
