@@ -62,7 +62,7 @@ std::string in_words(const Measured& measured, const Claim& claim) {
   if (claim.to.empty()) {
     return fmt::format("{} ≤ {}: {} ({})", claim.subject, shown(claim.at_most), shown(value), verdict);
   }
-  return fmt::format("{} ≤ {} × {}: {:.2f} ({})", claim.subject, claim.at_most, claim.to, value, verdict);
+  return fmt::format("{} ≤ {:.3g} × {}: {:.2f} ({})", claim.subject, claim.at_most, claim.to, value, verdict);
 }
 
 std::string table(const Measured& measured) {
