@@ -54,8 +54,17 @@ std::string differences(const SessionChoice& there, const SessionChoice& wanted)
   return text;
 }
 
+// Who joins is let into another view or workspace, never into another tier or backend: what was decided about the
+// request holds for that one alone, and a node session isolates nothing.
 bool fits(const SessionChoice& there, const SessionChoice& wanted) {
-  return wanted.join || there.place == wanted.place;
+  if (there.place == wanted.place) return true;
+  if (!wanted.join) return false;
+  const auto same = [&](const char* name) {
+    const auto was = there.place.find(name);
+    const auto is = wanted.place.find(name);
+    return was != there.place.end() && is != wanted.place.end() && was->second == is->second;
+  };
+  return same("tier") && same("backend");
 }
 
 // What to ask for, where one option makes the difference.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/cgroups.hpp"
@@ -168,6 +169,17 @@ TEST_P(NodeSession, CgroupsThatACommandMakesGoWithIt) {
   const json alone = run(nested + "exit 5", {"--set", "session.name=\"\""});
   EXPECT_EQ(alone.at("exit_code"), 5);
   EXPECT_THAT(alone.at("warnings"), IsEmpty()) << alone.dump(1);
+}
+
+// A copy is planned for a sandbox; nothing of it may run where nothing isolates it.
+TEST_P(NodeSession, NoCopyJoinsIt) {
+  ASSERT_EQ(run("exit 3").at("exit_code"), 3);
+  scene_->file("ws/file", "x");
+  const ProgramEnd copied =
+      command({"cp", "--set", "backend=\"bwrap\"", "file", "s:" + scene_->outside() + "/written"});
+  EXPECT_NE(copied.exit_status(), 0);
+  EXPECT_NE(copied.err.find("different: backend (local, now bwrap)"), std::string::npos) << copied.err;
+  EXPECT_FALSE(std::filesystem::exists(scene_->outside() + "/written"));
 }
 
 TEST_P(NodeSession, ItsKeeperIsKilled) {
