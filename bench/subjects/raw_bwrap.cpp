@@ -26,7 +26,7 @@ plan::Plan plan_for_bwrap(const Place& place) {
   request.backend = "bwrap";
   const auto prepared = core.planner().prepare(request);
   if (!prepared) throw std::runtime_error(describe(prepared.error()));
-  const auto plan = plan::make_plan({request, *prepared->settings, prepared->backends, prepared->facts});
+  const auto plan = plan::make_plan({request, *prepared->settings, prepared->backends, *prepared->facts});
   if (!plan) throw std::runtime_error(describe(plan.error()));
   return *plan;
 }

@@ -90,7 +90,7 @@ struct KeeperLink::Impl {
   Result<void> choose_plugin() {
     auto prepared = core.planner().prepare(request);
     if (!prepared) return unexpected(prepared.error());
-    auto made = plan::make_plan({request, *prepared->settings, prepared->backends, prepared->facts, false});
+    auto made = plan::make_plan({request, *prepared->settings, prepared->backends, *prepared->facts, false});
     if (!made) return unexpected(made.error());
     plugin = host::plugin_choice(*prepared->settings, made->backend, made->backend_library);
     return {};
@@ -99,7 +99,7 @@ struct KeeperLink::Impl {
   Result<plan::Plan> plan_for(const Request& wanted) {
     auto prepared = core.planner().prepare(wanted);
     if (!prepared) return unexpected(prepared.error());
-    return plan::make_plan({wanted, *prepared->settings, prepared->backends, prepared->facts, false});
+    return plan::make_plan({wanted, *prepared->settings, prepared->backends, *prepared->facts, false});
   }
 
   using Handler = std::function<void(keeper::Reply)>;

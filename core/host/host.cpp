@@ -100,7 +100,7 @@ struct ExecHost::Impl {
   }
 
   Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared, bool builtin = false) {
-    auto plan = plan::make_plan({request, *prepared.settings, prepared.backends, prepared.facts, core.gate().can_ask(),
+    auto plan = plan::make_plan({request, *prepared.settings, prepared.backends, *prepared.facts, core.gate().can_ask(),
                                  core.context().single_run, builtin,
                                  copies->tree_path(plan::text_setting(*prepared.settings, "session.name"))});
     if (plan && plan->tier == "gateway") {
@@ -281,7 +281,7 @@ Result<gateway::Gateway> ExecHost::gateway(Request request) {
   if (!prepared) return unexpected(prepared.error());
   const auto plan = impl_->plan_of(request, *prepared);
   if (!plan) return unexpected(plan.error());
-  return gateway::Gateway::open(gateway::make_policy(*plan, *prepared->settings, prepared->facts));
+  return gateway::Gateway::open(gateway::make_policy(*plan, *prepared->settings, *prepared->facts));
 }
 
 CopyResult ExecHost::copy_in(const std::string& local, const Request& where, const std::string& path,

@@ -188,7 +188,7 @@ Result<Prepared> Planner::prepare(const Request& request) const {
     query.own_paths.push_back(std::move(program));
   query.own_private_paths = context_.own_private_paths();
   query.environment = context_.environment;
-  auto facts = plan::gather(*resolved->settings, query);
+  auto facts = facts_.gather(resolved->settings, query);
   if (!facts) return unexpected(facts.error());
   Prepared prepared;
   prepared.backends = backend_facts(*resolved);

@@ -10,6 +10,7 @@
 #include "core/host/probe_cache.hpp"
 #include "core/host/settings_cache.hpp"
 #include "core/plan/facts.hpp"
+#include "core/plan/facts_cache.hpp"
 #include "core/plan/plan.hpp"
 #include "core/settings/settings.hpp"
 #include "exechost/failure.hpp"
@@ -27,7 +28,7 @@ struct Resolved {
 struct Prepared {
   std::shared_ptr<const settings::Settings> settings;
   std::vector<plan::BackendFacts> backends;
-  plan::Facts facts;
+  std::shared_ptr<const plan::Facts> facts;
 };
 
 // Safe to use from any thread but the reactor's: it reads files and waits for probes.
@@ -49,6 +50,7 @@ class Planner {
   PluginCatalog& catalog_;
   ProbeCache& probes_;
   mutable SettingsCache settings_;
+  mutable plan::FactsCache facts_;
 };
 
 // How the keeper is told which plugin to use.

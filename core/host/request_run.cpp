@@ -285,7 +285,7 @@ bool RequestRun::was_gone(const ExecResult& result) {
 void RequestRun::operate(const std::shared_ptr<const plan::Plan>& plan) {
   GatewaySpec spec;
   spec.plan = plan;
-  spec.policy = gateway::make_policy(*plan, *context_.prepared.settings, context_.prepared.facts);
+  spec.policy = gateway::make_policy(*plan, *context_.prepared.settings, *context_.prepared.facts);
   spec.streams = context_.streams;
   spec.streams.cap_bytes = plan->output.cap_bytes;
   if (plan->output.spill) spec.streams.spill_folder = context_.spill_dir;
@@ -309,7 +309,7 @@ bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, cons
   // Planned again with what is now known about this one: whether and where it goes on is the
   // plan's to say, and so is every protection that would be lost.
   failed->unusable = *result.failure;
-  auto next = plan::make_plan({context_.request, *context_.prepared.settings, backends, context_.prepared.facts,
+  auto next = plan::make_plan({context_.request, *context_.prepared.settings, backends, *context_.prepared.facts,
                                gate_.can_ask(), context_.single_run, context_.builtin,
                                context_.copies->tree_path(plan->session)});
   if (!next || next->backend == plan->backend) return false;

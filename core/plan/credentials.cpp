@@ -134,7 +134,7 @@ std::vector<std::string> find_credentials(Inspector& inspector, const std::map<s
   below_variable("npm_config_prefix", {"etc/npmrc"});
   if (uid == 0) {
     for (const std::string_view path : kSystemCredentials) collector.add_below("/", path.substr(1));
-    for (const std::string& name : names_in("/etc/ssh", kMaxHostKeys).value_or(std::vector<std::string>{})) {
+    for (const std::string& name : inspector.names("/etc/ssh", kMaxHostKeys).value_or(std::vector<std::string>{})) {
       if (name.starts_with("ssh_host_") && name.ends_with("_key")) collector.add(join_path("/etc/ssh", name));
     }
   }

@@ -87,14 +87,14 @@ const PathFact& Facts::path(const std::string& path) const {
   return found == paths.end() ? missing : found->second;
 }
 
-Result<Facts> gather(const settings::Settings& settings, const FactQuery& query) {
+Result<Facts> gather(const settings::Settings& settings, const FactQuery& query, PathWatch* watch) {
   Facts facts;
   facts.uid = ::geteuid();
   facts.gid = ::getegid();
   facts.hostname = host_name();
   facts.landlock_abi = landlock_abi();
   facts.environment = query.environment;
-  Inspector inspector;
+  Inspector inspector(watch);
   facts.home = default_home(inspector, query, facts.uid);
   facts.environment_home = other_home(inspector, query, facts.home);
   if (!is_valid_utf8(facts.home)) return unexpected(not_utf8("the home folder", facts.home));

@@ -69,10 +69,14 @@ struct FactQuery {
   std::vector<std::string> own_private_paths;  // state, cache, runtime folders: hidden
   std::map<std::string, std::string> environment;
   std::string accounts = "/etc/passwd";  // where the homes of other accounts are looked up
+  bool operator==(const FactQuery&) const = default;
 };
 
+class PathWatch;
+
 // Fails with invalid_request when the workspace or the home can't be written as UTF-8, and when the
-// workspace depends on a current folder that is gone, or whose path leads to another one by now.
-Result<Facts> gather(const settings::Settings& settings, const FactQuery& query);
+// workspace depends on a current folder that is gone, or whose path leads to another one by now. With a watch, every
+// path that is looked at is covered by it (facts_cache.hpp).
+Result<Facts> gather(const settings::Settings& settings, const FactQuery& query, PathWatch* watch = nullptr);
 
 }  // namespace exechost::plan

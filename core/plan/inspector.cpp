@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/plan/machine.hpp"
+#include "core/plan/path_watch.hpp"
 #include "core/plan/paths.hpp"
 
 namespace exechost::plan {
@@ -38,10 +39,35 @@ std::optional<std::vector<std::string>> list(const std::string& folder) {
 
 const PathFact& Inspector::at(const std::string& path) {
   const auto known = facts_.find(path);
-  return known != facts_.end() ? known->second : facts_.emplace(path, inspect_path(path)).first->second;
+  return known != facts_.end() ? known->second : facts_.emplace(path, look(path)).first->second;
+}
+
+PathFact Inspector::look(const std::string& path) {
+  if (watch_ == nullptr) return inspect_path(path);
+  // Where links lead is known only by looking; once everything on the way is watched, the look counts.
+  watch_->cover(path);
+  std::vector<std::string> way;
+  PathFact fact = inspect_path(path, &way);
+  constexpr int kMostRounds = 4;  // somebody may be changing them all the time
+  for (int round = 0; !way.empty(); ++round) {
+    for (const std::string& place : way) watch_->cover(place);
+    std::vector<std::string> again;
+    fact = inspect_path(path, &again);
+    if (again == way) break;
+    if (round == kMostRounds) watch_->give_up();
+    if (round == kMostRounds) break;
+    way = std::move(again);
+  }
+  return fact;
+}
+
+std::optional<std::vector<std::string>> Inspector::names(const std::string& folder, std::size_t limit) {
+  if (watch_ != nullptr) watch_->cover_every_name(folder);
+  return names_in(folder, limit);
 }
 
 bool Inspector::may_have(const std::string& path, std::string_view name) {
+  if (watch_ != nullptr) watch_->cover(join_path(at(path).landing, std::string(name)));
   Folder& folder = folders_[path];
   if (++folder.asked <= kAskedOneByOne) return true;
   if (folder.asked == kAskedOneByOne + 1) folder.names = list(path);

@@ -100,7 +100,7 @@ std::optional<PathFact> inspect_plain(const std::string& absolute) {
 
 }  // namespace
 
-PathFact inspect_path(const std::string& absolute) {
+PathFact inspect_path(const std::string& absolute, std::vector<std::string>* way) {
   if (auto plain = inspect_plain(absolute)) return std::move(*plain);
   PathFact fact;
   struct stat status {};
@@ -117,6 +117,7 @@ PathFact inspect_path(const std::string& absolute) {
       continue;
     }
     const std::string next = join_path(place, component);
+    if (way != nullptr) way->push_back(next);
     if (::lstat(next.c_str(), &status) != 0) {
       fact.landing = with_rest(place, components);
       return fact;

@@ -13,8 +13,9 @@ namespace exechost::plan {
 class Inspector;
 
 // Follows links by hand, so that each one is known. At most 40 links; more, a loop or a folder
-// that can't be searched reads as missing.
-PathFact inspect_path(const std::string& absolute);
+// that can't be searched reads as missing. `way` gets every place on it that was looked at, unless there
+// was no link.
+PathFact inspect_path(const std::string& absolute, std::vector<std::string>* way = nullptr);
 
 // Names in a folder, sorted; at most `limit`. Nothing when it can't be listed.
 std::optional<std::vector<std::string>> names_in(const std::string& folder, std::size_t limit);

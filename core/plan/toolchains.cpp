@@ -54,7 +54,7 @@ class Finder {
     if (!add(path, fact, FileKind::folder)) return;
     if (known) add_installation(fact.resolved);
     if (at_or_below_any(fact.resolved, search_.writable)) return;
-    for (const std::string& name : names_in(fact.resolved, kMaxPrograms).value_or(std::vector<std::string>{}))
+    for (const std::string& name : inspector_.names(fact.resolved, kMaxPrograms).value_or(std::vector<std::string>{}))
       add_linked_program(fact.resolved, name);
   }
 
