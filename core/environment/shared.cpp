@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <deque>
 #include <list>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMostIdle = 8;
+constexpr std::size_t kMostKnown = 4;
 constexpr auto kCloseTime = std::chrono::seconds(10);
 
 Acquired keeper_gone() {
@@ -60,7 +62,7 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
 
   Ticket acquire(EnvironmentRequest request, std::function<void(Acquired)> handler) override {
     const Ticket ticket = next_++;
-    std::string place = place_of(request);
+    std::string place = place_for(request);
     Shared* shared = find(place);
     if (shared != nullptr && shared->open) {
       give(*shared, handler);
@@ -108,6 +110,17 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
   }
 
  private:
+  // Most requests have the plan of one before.
+  std::string place_for(const EnvironmentRequest& request) {
+    for (const Known& known : known_) {
+      if (known.plan == request.plan && known.plugin == request.plugin && known.guest_path == request.guest_path)
+        return known.place;
+    }
+    known_.push_front({request.plan, request.plugin, request.guest_path, place_of(request)});
+    if (known_.size() > kMostKnown) known_.pop_back();
+    return known_.front().place;
+  }
+
   Shared* find(const std::string& place) {
     const auto now = steady_clock::now();
     for (const auto& shared : environments_) {
@@ -241,6 +254,13 @@ class SharedEnvironments final : public EnvironmentSource, public std::enable_sh
   Reactor& reactor_;
   const std::weak_ptr<KeeperPort> keeper_;  // of a dead one nothing is left to close
   const std::shared_ptr<OpenPlaces> places_;
+  struct Known {
+    std::shared_ptr<const plan::Plan> plan;
+    keeper::PluginChoice plugin;
+    std::string guest_path;
+    std::string place;
+  };
+  std::deque<Known> known_;  // the latest first
   std::list<std::shared_ptr<Shared>> environments_;
   Ticket next_ = 1;
 };

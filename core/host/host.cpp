@@ -17,6 +17,7 @@
 #include "core/host/detached_command.hpp"
 #include "core/host/host_core.hpp"
 #include "core/host/inner_files.hpp"
+#include "core/host/plan_cache.hpp"
 #include "core/host/request_run.hpp"
 #include "core/host/session_calls.hpp"
 #include "core/host/workspace_copy.hpp"
@@ -99,12 +100,13 @@ struct ExecHost::Impl {
     return calls->about_command(std::move(about));
   }
 
-  Result<plan::Plan> plan_of(const Request& request, const host::Prepared& prepared, bool builtin = false) {
-    auto plan = plan::make_plan({request, *prepared.settings, prepared.backends, *prepared.facts, core.gate().can_ask(),
-                                 core.context().single_run, builtin,
-                                 copies->tree_path(plan::text_setting(*prepared.settings, "session.name"))});
-    if (plan && plan->tier == "gateway") {
-      if (auto known = gateway::check_command(plan->argv); !known) return unexpected(known.error());
+  Result<host::PlanPointer> plan_of(const Request& request, const host::Prepared& prepared, bool builtin = false) {
+    auto plan = plans.get(
+        {request, *prepared.settings, prepared.backends, *prepared.facts, core.gate().can_ask(),
+         core.context().single_run, builtin, copies->tree_path(plan::text_setting(*prepared.settings, "session.name"))},
+        prepared);
+    if (plan && (*plan)->tier == "gateway") {
+      if (auto known = gateway::check_command((*plan)->argv); !known) return unexpected(known.error());
     }
     return plan;
   }
@@ -117,11 +119,12 @@ struct ExecHost::Impl {
   Result<Explained> explain(const Request& request) {
     auto prepared = prepare(request);
     if (!prepared) return unexpected(prepared.error());
-    auto plan = plan_of(request, *prepared);
-    if (!plan) return unexpected(plan.error());
-    auto decision = core.gate().decide(*plan, admission::rules_from(*prepared->settings));
-    if (auto refused = admission::refused_without_asking(*plan, decision, true)) return unexpected(*refused);
-    return Explained{std::move(*plan), std::move(decision)};
+    const auto made = plan_of(request, *prepared);
+    if (!made) return unexpected(made.error());
+    const plan::Plan& plan = **made;
+    auto decision = core.gate().decide(plan, admission::rules_from(*prepared->settings));
+    if (auto refused = admission::refused_without_asking(plan, decision, true)) return unexpected(*refused);
+    return Explained{plan, std::move(decision)};
   }
 
   // What is executed, from a request to a run on the reactor.
@@ -138,9 +141,14 @@ struct ExecHost::Impl {
     core.context().make_private_folders();
     auto prepared = prepare(request);
     if (!prepared) return unexpected(prepared.error());
-    auto plan = plan_of(request, *prepared, builtin);
-    if (!plan) return unexpected(plan.error());
-    if (background && !prepared->settings->requested("resources.timeout")) plan->timeout.reset();
+    auto made = plan_of(request, *prepared, builtin);
+    if (!made) return unexpected(made.error());
+    host::PlanPointer plan = std::move(*made);
+    if (background && plan->timeout && !prepared->settings->requested("resources.timeout")) {
+      plan::Plan endless = *plan;
+      endless.timeout.reset();
+      plan = std::make_shared<const plan::Plan>(std::move(endless));
+    }
     admission::Rules rules = admission::rules_from(*prepared->settings);
     const auto decision = core.gate().decide(*plan, rules);
     if (auto refused = admission::refused_without_asking(*plan, decision, core.gate().can_ask()))
@@ -159,7 +167,7 @@ struct ExecHost::Impl {
     auto state = std::make_shared<Execution::State>(core.reactor(), streams->input.buffer, request.tty);
     context.request = request;
     context.prepared = std::move(*prepared);
-    context.plan = std::move(*plan);
+    context.plan = std::move(plan);
     context.keeper_for = [this](const keeper::PluginChoice& plugin, bool named) { return core.keeper(plugin, named); };
     context.workers = &core.workers();
     context.environments = &core.session_environments();
@@ -209,8 +217,9 @@ struct ExecHost::Impl {
       request.argv = {"pack", "."};
       auto prepared = prepare(request);
       if (!prepared) return unexpected(prepared.error());
-      const auto plan = plan_of(request, *prepared, true);
-      if (!plan) return unexpected(plan.error());
+      const auto made = plan_of(request, *prepared, true);
+      if (!made) return unexpected(made.error());
+      const host::PlanPointer& plan = *made;
       host::CopyTerms terms = host::copy_terms(*plan, *prepared->settings, core.context());
       // The session may have been opened from elsewhere: what its commands can write is what counts.
       if (plan->has_named_session()) {
@@ -248,6 +257,7 @@ struct ExecHost::Impl {
   std::mutex mutex;
   std::condition_variable idle;
   std::set<std::shared_ptr<Execution::State>> active;
+  host::PlanCache plans;
   std::unique_ptr<workspace::Copies> copies;  // gone only when no environment has them any more
   host::HostCore core;                        // last: its reactor thread ends before what it touches goes
 };
@@ -281,7 +291,7 @@ Result<gateway::Gateway> ExecHost::gateway(Request request) {
   if (!prepared) return unexpected(prepared.error());
   const auto plan = impl_->plan_of(request, *prepared);
   if (!plan) return unexpected(plan.error());
-  return gateway::Gateway::open(gateway::make_policy(*plan, *prepared->settings, *prepared->facts));
+  return gateway::Gateway::open(gateway::make_policy(**plan, *prepared->settings, *prepared->facts));
 }
 
 CopyResult ExecHost::copy_in(const std::string& local, const Request& where, const std::string& path,
@@ -334,7 +344,7 @@ Result<ApplyResult> ExecHost::apply(const Request& request, const std::vector<st
   if (!prepared) return unexpected(prepared.error());
   const auto plan = impl_->plan_of(look, *prepared);
   if (!plan) return unexpected(plan.error());
-  return host::apply_changes(*asked->copy, *plan, paths, asked->limits);
+  return host::apply_changes(*asked->copy, **plan, paths, asked->limits);
 }
 
 Result<void> ExecHost::discard_changes(const Request& request) {

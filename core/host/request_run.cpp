@@ -62,26 +62,26 @@ RequestRun::RequestRun(Reactor& reactor, admission::Gate& gate, std::shared_ptr<
       gate_(gate),
       state_(std::move(state)),
       context_(std::move(context)),
-      first_backend_(context_.plan.backend),
-      deadline_ns_(deadline_of(context_.plan, context_.began_ns)) {}
+      first_backend_(context_.plan->backend),
+      deadline_ns_(deadline_of(*context_.plan, context_.began_ns)) {}
 
 void RequestRun::start(std::function<void()> done) {
   done_ = std::move(done);
-  admit(std::move(context_.plan));
+  admit(context_.plan);
 }
 
 // ---- admission --------------------------------------------------------------------
 
-void RequestRun::admit(plan::Plan plan) {
-  auto decision = gate_.decide(plan, context_.rules);
-  if (auto refused = admission::refused_without_asking(plan, decision, gate_.can_ask()))
-    return refuse(plan, std::move(*refused));
-  if (auto* asked = std::get_if<admission::Asked>(&decision)) return ask(std::move(plan), std::move(*asked));
-  attempt(std::move(plan));
+void RequestRun::admit(const PlanPointer& plan) {
+  auto decision = gate_.decide(*plan, context_.rules);
+  if (auto refused = admission::refused_without_asking(*plan, decision, gate_.can_ask()))
+    return refuse(*plan, std::move(*refused));
+  if (auto* asked = std::get_if<admission::Asked>(&decision)) return ask(plan, std::move(*asked));
+  attempt(plan);
 }
 
-void RequestRun::ask(plan::Plan plan, admission::Asked asked) {
-  pending_ = std::make_unique<Pending>(reactor_, std::move(plan), std::move(asked));
+void RequestRun::ask(const PlanPointer& plan, admission::Asked asked) {
+  pending_ = std::make_unique<Pending>(reactor_, plan, std::move(asked));
   pending_->began_ns = monotonic_now_ns();
   AdmissionQuestion question = pending_->asked.question;
   if (deadline_ns_ != kNoDeadline) {
@@ -118,11 +118,11 @@ void RequestRun::answered(Answer answer) {
   const auto pending = take_pending();
   if (!pending) return;
   if (answer != Answer::once && answer != Answer::session) {
-    return refuse(pending->plan, admission::refused_by(pending->plan, pending->asked, answer));
+    return refuse(*pending->plan, admission::refused_by(*pending->plan, pending->asked, answer));
   }
-  if (answer == Answer::session) gate_.remember(admission::grant_of(pending->plan));
+  if (answer == Answer::session) gate_.remember(admission::grant_of(*pending->plan));
   approval_ = to_string(answer);
-  attempt(std::move(pending->plan));
+  attempt(pending->plan);
 }
 
 void RequestRun::withdraw(Status status) {
@@ -132,7 +132,7 @@ void RequestRun::withdraw(Status status) {
   ExecResult result;
   result.status = status;
   result.stopped_phase = Phase::admission;
-  finish(pending->plan, std::move(result));
+  finish(*pending->plan, std::move(result));
 }
 
 void RequestRun::refuse(const plan::Plan& plan, Failure failure) {
@@ -143,21 +143,20 @@ void RequestRun::refuse(const plan::Plan& plan, Failure failure) {
 
 // ---- execution --------------------------------------------------------------------
 
-void RequestRun::attempt(plan::Plan plan) {
-  if (plan.workspace_copy.empty()) return go_on(std::move(plan));
-  copy_workspace(std::move(plan));
+void RequestRun::attempt(const PlanPointer& plan) {
+  if (plan->workspace_copy.empty()) return go_on(plan);
+  copy_workspace(plan);
 }
 
-void RequestRun::copy_workspace(plan::Plan plan) {
+void RequestRun::copy_workspace(const PlanPointer& plan) {
   const std::int64_t began_ns = monotonic_now_ns();
-  auto shared = std::make_shared<plan::Plan>(std::move(plan));
-  const auto copied = [self = shared_from_this(), shared, began_ns](const Result<void>& done) {
+  auto own = std::make_shared<plan::Plan>(*plan);  // gets what is known only once the copy is made
+  const auto copied = [self = shared_from_this(), own, began_ns](const Result<void>& done) {
     self->earlier_phases_["provision"] += std::chrono::microseconds((monotonic_now_ns() - began_ns) / 1000);
-    if (done && self->context_.single_run && shared->session.empty()) {
-      shared->warnings.emplace_back(
-          "the command worked on a copy of the workspace, which is thrown away with this run");
+    if (done && self->context_.single_run && own->session.empty()) {
+      own->warnings.emplace_back("the command worked on a copy of the workspace, which is thrown away with this run");
     }
-    if (done) return self->go_on(std::move(*shared));
+    if (done) return self->go_on(own);
     ExecResult result;
     const bool stopped = done.error().error_number == ECANCELED;
     if (stopped) {
@@ -166,13 +165,13 @@ void RequestRun::copy_workspace(plan::Plan plan) {
     } else {
       result.failure = done.error();
     }
-    self->finish(*shared, std::move(result));
+    self->finish(*own, std::move(result));
   };
   try {
-    context_.workers->submit([self = shared_from_this(), shared, copied] {
+    context_.workers->submit([self = shared_from_this(), own, copied] {
       const std::int64_t deadline_ns = self->deadline_ns_;
       const std::stop_token stop = self->state_->cancelled.get_token();
-      auto done = provide_copy(*self->context_.copies, *shared, self->context_.copy_limits, [stop, deadline_ns] {
+      auto done = provide_copy(*self->context_.copies, *own, self->context_.copy_limits, [stop, deadline_ns] {
         return !stop.stop_requested() && (deadline_ns == kNoDeadline || monotonic_now_ns() < deadline_ns);
       });
       self->reactor_.post([copied, done = std::move(done)] { copied(done); });
@@ -188,14 +187,13 @@ void RequestRun::copy_workspace(plan::Plan plan) {
   }
 }
 
-void RequestRun::go_on(plan::Plan plan) {
-  const auto shared = std::make_shared<const plan::Plan>(std::move(plan));
-  if (shared->tier == "gateway") return operate(shared);
-  if (shared->backend == first_backend_) return execute(shared, context_.keeper);
-  find_keeper(shared);
+void RequestRun::go_on(const PlanPointer& plan) {
+  if (plan->tier == "gateway") return operate(plan);
+  if (plan->backend == first_backend_) return execute(plan, context_.keeper);
+  find_keeper(plan);
 }
 
-void RequestRun::find_keeper(const std::shared_ptr<const plan::Plan>& plan) {
+void RequestRun::find_keeper(const PlanPointer& plan) {
   try {
     context_.workers->submit([self = shared_from_this(), plan] {
       auto keeper = self->context_.keeper_for(
@@ -215,7 +213,7 @@ void RequestRun::find_keeper(const std::shared_ptr<const plan::Plan>& plan) {
   }
 }
 
-void RequestRun::execute(const std::shared_ptr<const plan::Plan>& plan, const Result<KeeperPointer>& keeper) {
+void RequestRun::execute(const PlanPointer& plan, const Result<KeeperPointer>& keeper) {
   if (!keeper) {
     ExecResult result;
     result.failure = keeper.error();
@@ -250,7 +248,7 @@ void RequestRun::execute(const std::shared_ptr<const plan::Plan>& plan, const Re
   if (cancelled) run->cancel();
 }
 
-void RequestRun::start_background(const std::shared_ptr<const plan::Plan>& plan, const KeeperPointer& keeper) {
+void RequestRun::start_background(const PlanPointer& plan, const KeeperPointer& keeper) {
   if (!plan->has_named_session()) {
     ExecResult result;
     result.failure = plan::plan_failure(FailureKind::invalid_request,
@@ -282,7 +280,7 @@ bool RequestRun::was_gone(const ExecResult& result) {
   return !std::exchange(recreated_, true);
 }
 
-void RequestRun::operate(const std::shared_ptr<const plan::Plan>& plan) {
+void RequestRun::operate(const PlanPointer& plan) {
   GatewaySpec spec;
   spec.plan = plan;
   spec.policy = gateway::make_policy(*plan, *context_.prepared.settings, *context_.prepared.facts);
@@ -295,13 +293,13 @@ void RequestRun::operate(const std::shared_ptr<const plan::Plan>& plan) {
   run->start([self = shared_from_this(), plan](ExecResult result) { self->ended(plan, std::move(result)); });
 }
 
-void RequestRun::ended(const std::shared_ptr<const plan::Plan>& plan, ExecResult result) {
+void RequestRun::ended(const PlanPointer& plan, ExecResult result) {
   for (const auto& [phase, time] : result.phase_times) earlier_phases_[phase] += time;
   if (allows_fallback(result) && try_another(plan, result)) return;
   finish(*plan, std::move(result));
 }
 
-bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, const ExecResult& result) {
+bool RequestRun::try_another(const PlanPointer& plan, const ExecResult& result) {
   auto& backends = context_.prepared.backends;
   const auto failed = std::find_if(backends.begin(), backends.end(),
                                    [&](const plan::BackendFacts& backend) { return backend.id == plan->backend; });
@@ -317,7 +315,8 @@ bool RequestRun::try_another(const std::shared_ptr<const plan::Plan>& plan, cons
   if (admission::refused_without_asking(*next, decision, gate_.can_ask())) return false;
   attempts_.push_back({plan->backend, *result.failure});
   // Not from inside the ended run's own handler.
-  reactor_.post([self = shared_from_this(), next = std::move(*next)]() mutable { self->admit(std::move(next)); });
+  reactor_.post(
+      [self = shared_from_this(), next = std::make_shared<const plan::Plan>(std::move(*next))] { self->admit(next); });
   return true;
 }
 

@@ -30,11 +30,12 @@
 namespace exechost::host {
 
 using KeeperPointer = std::shared_ptr<environment::KeeperPort>;
+using PlanPointer = std::shared_ptr<const plan::Plan>;
 
 struct RequestContext {
   Request request;
   Prepared prepared;
-  plan::Plan plan;  // the first
+  PlanPointer plan;  // the first
   admission::Rules rules;
   Result<KeeperPointer> keeper;  // the first plan's; null for the gateway tier
   // For another backend's plan; on a worker, since it may have to be started.
@@ -65,31 +66,31 @@ class RequestRun : public std::enable_shared_from_this<RequestRun> {
  private:
   // A plan that waits for a person's answer.
   struct Pending {
-    Pending(Reactor& reactor, plan::Plan held, admission::Asked put)
+    Pending(Reactor& reactor, PlanPointer held, admission::Asked put)
         : plan(std::move(held)), asked(std::move(put)), deadline(reactor.context()) {}
-    plan::Plan plan;
+    PlanPointer plan;
     admission::Asked asked;
     std::stop_source withdrawn;
     boost::asio::steady_timer deadline;
     std::int64_t began_ns = 0;
     std::optional<std::stop_callback<std::function<void()>>> on_cancel;
   };
-  void admit(plan::Plan plan);
-  void ask(plan::Plan plan, admission::Asked asked);
+  void admit(const PlanPointer& plan);
+  void ask(const PlanPointer& plan, admission::Asked asked);
   void answered(Answer answer);
   void withdraw(Status status);
   std::unique_ptr<Pending> take_pending();
   void refuse(const plan::Plan& plan, Failure failure);
-  void attempt(plan::Plan plan);
-  void copy_workspace(plan::Plan plan);
-  void go_on(plan::Plan plan);
-  void find_keeper(const std::shared_ptr<const plan::Plan>& plan);
-  void execute(const std::shared_ptr<const plan::Plan>& plan, const Result<KeeperPointer>& keeper);
-  void start_background(const std::shared_ptr<const plan::Plan>& plan, const KeeperPointer& keeper);
+  void attempt(const PlanPointer& plan);
+  void copy_workspace(const PlanPointer& plan);
+  void go_on(const PlanPointer& plan);
+  void find_keeper(const PlanPointer& plan);
+  void execute(const PlanPointer& plan, const Result<KeeperPointer>& keeper);
+  void start_background(const PlanPointer& plan, const KeeperPointer& keeper);
   bool was_gone(const ExecResult& result);
-  void operate(const std::shared_ptr<const plan::Plan>& plan);
-  void ended(const std::shared_ptr<const plan::Plan>& plan, ExecResult result);
-  bool try_another(const std::shared_ptr<const plan::Plan>& plan, const ExecResult& result);
+  void operate(const PlanPointer& plan);
+  void ended(const PlanPointer& plan, ExecResult result);
+  bool try_another(const PlanPointer& plan, const ExecResult& result);
   void finish(const plan::Plan& plan, ExecResult result);
 
   Reactor& reactor_;

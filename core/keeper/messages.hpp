@@ -32,6 +32,7 @@ struct PluginChoice {
   std::string pinned_sha256;                           // empty: not pinned
   bool pinned_by_administrator = false;                // the host's to know; does not travel
   nlohmann::json settings = nlohmann::json::object();  // the plugin's own, validated
+  bool operator==(const PluginChoice&) const = default;
 };
 
 struct ProbeRequest {

@@ -22,6 +22,7 @@ struct Capability {
   Grade grade = Grade::unsupported;
   std::string by;        // the layer, in words
   std::string evidence;  // what the probe saw, or why the capability is missing
+  bool operator==(const Capability&) const = default;
 };
 
 // The backend that is no plugin and isolates nothing: plain processes of this host, the node tier.
@@ -47,6 +48,7 @@ struct Statement {
 
   // The capability, or an unsupported one that says so.
   Capability capability(std::string_view name) const;
+  bool operator==(const Statement&) const = default;
 };
 
 // Parses the "capabilities" document of a manifest (schema: `exechost schema capability`).
@@ -57,6 +59,7 @@ struct Probe {
   std::string reason;  // why not ready
   std::string hint;    // what to do about it
   std::map<std::string, Capability, std::less<>> capabilities;
+  bool operator==(const Probe&) const = default;
 };
 Result<Probe> parse_probe(std::string_view backend, const nlohmann::json& document);
 

@@ -29,6 +29,7 @@ struct BackendFacts {
   Statement statement;
   std::optional<Probe> probe;       // not probed: not a candidate
   std::optional<Failure> unusable;  // found but not loadable, and why
+  bool operator==(const BackendFacts&) const = default;
 };
 
 // What the guest puts on between fork and exec, inside the boundary.
