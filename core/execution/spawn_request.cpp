@@ -17,12 +17,17 @@ keeper::SpawnRequest spawn_request(const plan::Plan& plan, const environment::Le
   request.tty = plan.tty;
   request.use_guest = plan.guest != plan::GuestEntry::none;
   request.builtin = plan.builtin;
-  request.confinement = plan.confinement;
-  if (lease.served) {  // it holds for the environment already
-    request.shell = plan.shell;
-    request.confinement.landlock_rules.clear();
-    request.confinement.view_checks.clear();
+  if (!lease.served) {
+    request.confinement = plan.confinement;
+    return request;
   }
+  // The rest holds for the environment already.
+  request.shell = plan.shell;
+  request.confinement.none = plan.confinement.none;
+  request.confinement.seccomp_profile = plan.confinement.seccomp_profile;
+  request.confinement.landlock = plan.confinement.landlock;
+  request.confinement.landlock_required = plan.confinement.landlock_required;
+  request.confinement.rlimits = plan.confinement.rlimits;
   return request;
 }
 

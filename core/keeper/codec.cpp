@@ -207,7 +207,9 @@ std::optional<plan::ShellRun> decode_shell(const json& value) {
   return shell;
 }
 
+// Most messages are about nothing that failed.
 json encode_failure(const Failure& failure) {
+  if (failure == Failure{}) return nullptr;
   return {{"kind", to_string(failure.kind)},
           {"phase", to_string(failure.phase)},
           {"message", bytes(failure.message)},
@@ -221,7 +223,8 @@ json encode_failure(const Failure& failure) {
 
 Failure decode_failure(const json& object) {
   const json& value = member(object, "failure");
-  if (!value.is_object()) wrong("failure", "an object");
+  if (value.is_null()) return {};
+  if (!value.is_object()) wrong("failure", "an object or null");
   Failure failure;
   failure.kind = failure_kind_from(text_at(value, "kind"));
   failure.phase = phase_from(text_at(value, "phase"), Phase::run);

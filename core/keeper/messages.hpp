@@ -18,7 +18,7 @@
 
 namespace exechost::keeper {
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 // The step of an `unavailable`: a shell runs in the environment, and this one was not to wait for it.
 inline constexpr const char* kBusyStep = "session_busy";
 // The step of an `environment_lost` that is one command's alone: nothing of it is left, and its environment is as good
