@@ -17,11 +17,11 @@
 #include "core/host/detached_command.hpp"
 #include "core/host/host_core.hpp"
 #include "core/host/inner_files.hpp"
-#include "core/host/plan_cache.hpp"
 #include "core/host/request_run.hpp"
 #include "core/host/session_calls.hpp"
 #include "core/host/workspace_copy.hpp"
 #include "core/plan/plan.hpp"
+#include "core/plan/plan_cache.hpp"
 #include "core/plan/report.hpp"
 #include "core/plan/settings_access.hpp"
 #include "exechost/session.hpp"
@@ -104,7 +104,7 @@ struct ExecHost::Impl {
     auto plan = plans.get(
         {request, *prepared.settings, prepared.backends, *prepared.facts, core.gate().can_ask(),
          core.context().single_run, builtin, copies->tree_path(plan::text_setting(*prepared.settings, "session.name"))},
-        prepared);
+        prepared.settings, prepared.facts);
     if (plan && (*plan)->tier == "gateway") {
       if (auto known = gateway::check_command((*plan)->argv); !known) return unexpected(known.error());
     }
@@ -257,7 +257,7 @@ struct ExecHost::Impl {
   std::mutex mutex;
   std::condition_variable idle;
   std::set<std::shared_ptr<Execution::State>> active;
-  host::PlanCache plans;
+  plan::PlanCache plans;
   std::unique_ptr<workspace::Copies> copies;  // gone only when no environment has them any more
   host::HostCore core;                        // last: its reactor thread ends before what it touches goes
 };

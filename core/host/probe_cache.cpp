@@ -16,11 +16,15 @@ std::string key_of(const keeper::PluginChoice& choice) {
 }  // namespace
 
 std::vector<ProbeCache::Outcome> ProbeCache::get(const std::vector<keeper::PluginChoice>& choices) {
+  std::vector<Key> keys;
   std::vector<Entry> entries;
-  for (const auto& choice : choices) entries.push_back(begin(key_of(choice), choice));
+  for (const auto& choice : choices) {
+    keys.push_back(key_of(choice));
+    entries.push_back(begin(keys.back(), choice));
+  }
   std::vector<Outcome> outcomes;
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    const Key key = key_of(choices[i]);
+    const Key& key = keys[i];
     Outcome outcome = wait(key, entries[i], choices[i].id);
     // A probe has no side effects, so that one lost with its keeper is simply made again.
     if (!outcome && outcome.error().kind == FailureKind::plugin_crashed) {

@@ -28,6 +28,7 @@ struct PathFact {
   // Every symlink that was followed on the way, by its own resolved place: whoever can write there
   // decides where the path leads.
   std::vector<std::string> links;
+  bool operator==(const PathFact&) const = default;
 };
 
 struct Facts {
@@ -55,6 +56,7 @@ struct Facts {
   std::vector<std::string> own_links;
 
   const PathFact& path(const std::string& path) const;  // a `missing` fact when it was not asked
+  bool operator==(const Facts&) const = default;
 };
 
 struct FactQuery {
