@@ -350,6 +350,9 @@ void Run::finish() {
   result_.phase_times = phases_.times();
   if (streams_) streams_->collect(result_);
   streams_.reset();
+  // Only the command has them, not what starts it: what it said was heard before the word that it runs.
+  if (result_.started == Started::unknown && use_guest_ && result_.out.total_bytes + result_.err.total_bytes != 0)
+    result_.started = Started::yes;
   std::exchange(done_, nullptr)(std::move(result_));
 }
 

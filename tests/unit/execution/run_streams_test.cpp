@@ -167,6 +167,18 @@ TEST_F(RunStreamsTest, AStreamThatIsHeldOpenIsGivenUpAfterTheDrain) {
   EXPECT_EQ(result.out.data, "all there is");
 }
 
+TEST_F(RunStreamsTest, WhatSaidSomethingHasStarted) {
+  harness.keeper->on_spawn = [](FakeExecution& execution) {
+    test::write_all(execution.stdio[1].get(), "here");
+    for (auto& fd : execution.stdio) fd.reset();
+    execution.failed(FailureKind::plugin_crashed, Started::unknown);  // lost before its word that the command runs
+  };
+  const ExecResult result = harness.run();
+  EXPECT_EQ(result.failure->kind, FailureKind::plugin_crashed);
+  EXPECT_EQ(result.out.data, "here");
+  EXPECT_EQ(result.started, Started::yes);
+}
+
 TEST_F(RunStreamsTest, OutputUpToATimeoutIsKept) {
   harness.keeper->on_spawn = [](FakeExecution& execution) {
     execution.confined();
