@@ -188,7 +188,9 @@ Result<Prepared> Planner::prepare(const Request& request) const {
     query.own_paths.push_back(std::move(program));
   query.own_private_paths = context_.own_private_paths();
   query.environment = context_.environment;
-  auto facts = facts_.gather(resolved->settings, query);
+  // Watching folders is for the next request.
+  auto facts = context_.single_run ? plan::FactsCache::look(*resolved->settings, query)
+                                   : facts_.gather(resolved->settings, query);
   if (!facts) return unexpected(facts.error());
   Prepared prepared;
   prepared.backends = backend_facts(*resolved);

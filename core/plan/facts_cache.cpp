@@ -9,8 +9,6 @@
 namespace exechost::plan {
 namespace {
 
-std::shared_ptr<const Facts> shared(Facts facts) { return std::make_shared<const Facts>(std::move(facts)); }
-
 bool same_time(const timespec& one, const timespec& other) {
   return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
 }
@@ -28,18 +26,20 @@ bool FactsCache::same(const Accounts& one, const Accounts& other) {
          same_time(one.written, other.written) && same_time(one.changed, other.changed);
 }
 
+Result<std::shared_ptr<const Facts>> FactsCache::look(const settings::Settings& settings, const FactQuery& query,
+                                                      PathWatch* watch) {
+  auto facts = plan::gather(settings, query, watch);
+  if (!facts) return unexpected(facts.error());
+  return std::make_shared<const Facts>(std::move(*facts));
+}
+
 Result<std::shared_ptr<const Facts>> FactsCache::gather(const std::shared_ptr<const settings::Settings>& settings,
                                                         const FactQuery& query) {
-  const auto anew = [&](PathWatch* watch) -> Result<std::shared_ptr<const Facts>> {
-    auto facts = plan::gather(*settings, query, watch);
-    if (!facts) return unexpected(facts.error());
-    return shared(std::move(*facts));
-  };
   // Who finds it in use looks for itself rather than wait.
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return anew(nullptr);
+  if (!lock.owns_lock()) return look(*settings, query);
   if (!std::exchange(tried_, true)) watch_ = PathWatch::make();
-  if (!watch_) return anew(nullptr);
+  if (!watch_) return look(*settings, query);
 
   if (watch_->changed()) entries_.clear();
   const auto now = std::chrono::steady_clock::now();
@@ -52,7 +52,7 @@ Result<std::shared_ptr<const Facts>> FactsCache::gather(const std::shared_ptr<co
     }
   }
   watch_->begin();
-  auto facts = anew(watch_.get());
+  auto facts = look(*settings, query, watch_.get());
   if (facts && watch_->complete()) {
     entries_.push_front({settings, query, accounts, now, *facts});
     if (entries_.size() > kKept) entries_.pop_back();

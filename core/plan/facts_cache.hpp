@@ -23,6 +23,9 @@ class FactsCache {
   // What no folder tells: a home in an account database elsewhere (LDAP).
   static constexpr std::chrono::seconds kFresh{60};
 
+  // As plan::gather, without remembering anything.
+  static Result<std::shared_ptr<const Facts>> look(const settings::Settings& settings, const FactQuery& query,
+                                                   PathWatch* watch = nullptr);
   // As plan::gather. Equal facts are the same object, which lets what was made from them be kept too.
   Result<std::shared_ptr<const Facts>> gather(const std::shared_ptr<const settings::Settings>& settings,
                                               const FactQuery& query);
