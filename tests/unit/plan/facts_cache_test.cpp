@@ -60,6 +60,18 @@ class FactsCacheTest : public ::testing::Test {
     EXPECT_TRUE(facts) << facts.error().message;
     return facts ? *facts : nullptr;
   }
+  // Mounts are the whole machine's, and others make some meanwhile: what is remembered is so in one of some tries.
+  std::shared_ptr<const Facts> remembered() {
+    constexpr int kTries = 100;
+    auto facts = cached();
+    for (int i = 0; i < kTries; ++i) {
+      auto again = cached();
+      if (again == facts) return facts;
+      facts = std::move(again);
+    }
+    ADD_FAILURE() << "never the same object twice";
+    return facts;
+  }
   Facts fresh() const {
     auto facts = gather(*settings_, query_);
     EXPECT_TRUE(facts) << facts.error().message;
@@ -73,14 +85,19 @@ class FactsCacheTest : public ::testing::Test {
 };
 
 TEST_F(FactsCacheTest, AreTheSameObjectWhileNothingChanges) {
-  const auto first = cached();
-  EXPECT_EQ(*first, fresh());
-  EXPECT_EQ(cached(), first);
-  write("ws/something");
-  write("home/something");
-  fs::create_directories(path("ws/sub/deeper"));
-  write("ws/sub/text");
-  EXPECT_EQ(cached(), first) << "nothing that planning asks about";
+  EXPECT_EQ(*remembered(), fresh());
+  constexpr int kTries = 100;
+  bool kept = false;
+  for (int i = 0; i < kTries && !kept; ++i) {
+    const auto first = remembered();
+    // Nothing that planning asks about.
+    write("ws/something");
+    write("home/something");
+    fs::create_directories(path("ws/sub/deeper" + std::to_string(i)));
+    write("ws/sub/text");
+    kept = cached() == first;
+  }
+  EXPECT_TRUE(kept);
 }
 
 struct Change {
@@ -88,16 +105,17 @@ struct Change {
   std::function<void(const std::string& root)> make;
 };
 
+std::ostream& operator<<(std::ostream& out, const Change& change) { return out << change.name; }
+
 class Noticed : public FactsCacheTest, public ::testing::WithParamInterface<Change> {};
 
 TEST_P(Noticed, IsInTheNextFacts) {
-  const auto first = cached();
-  ASSERT_EQ(cached(), first);
+  const auto first = remembered();
   GetParam().make(root_);
   const auto second = cached();
-  EXPECT_NE(second, first);
+  EXPECT_NE(*second, *first);
   EXPECT_EQ(*second, fresh());
-  EXPECT_EQ(cached(), second) << "and is remembered";
+  EXPECT_EQ(*remembered(), *second);
 }
 
 void write_to(const std::string& file, const std::string& text = "x") { std::ofstream(file) << text; }
@@ -149,12 +167,17 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(FactsCacheTest, OtherQuestionsHaveTheirOwn) {
+  constexpr int kTries = 100;
+  bool both = false;
+  for (int i = 0; i < kTries && !both; ++i) {
+    const auto first = remembered();
+    query_.cwd = path("ws/sub");
+    EXPECT_NE(cached(), first);
+    query_.cwd = path("link/deep");
+    both = cached() == first;
+  }
+  EXPECT_TRUE(both) << "both are kept";
   const auto first = cached();
-  query_.cwd = path("ws/sub");
-  const auto second = cached();
-  EXPECT_NE(second, first);
-  query_.cwd = path("link/deep");
-  EXPECT_EQ(cached(), first) << "both are kept";
   settings_ = std::make_shared<const settings::Settings>(SettingsBuilder().build());
   EXPECT_NE(cached(), first) << "other settings, even if they say the same";
 }
@@ -237,7 +260,7 @@ TEST_F(FactsCacheTest, AMountIsNoticed) {
     if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) ::_exit(3);
     FactsCache cache;
     const auto first = cache.gather(settings_, query_);
-    if (!first || *cache.gather(settings_, query_) != *first) ::_exit(4);
+    if (!first || *cache.gather(settings_, query_) != *first) ::_exit(4);  // its mounts are its own
     if (::mount("none", path("ws").c_str(), "tmpfs", 0, nullptr) != 0) ::_exit(5);
     const auto second = cache.gather(settings_, query_);
     if (!second || *second == *first || **second == **first) ::_exit(6);

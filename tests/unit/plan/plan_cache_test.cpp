@@ -45,6 +45,8 @@ struct Difference {
   std::function<void(Request&)> make;
 };
 
+std::ostream& operator<<(std::ostream& out, const Difference& difference) { return out << difference.name; }
+
 class Differs : public PlanCacheTest, public ::testing::WithParamInterface<Difference> {};
 
 TEST_P(Differs, IsPlannedAnew) {
