@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/left_below.hpp"
 #include "tests/support/made.hpp"
 #include "tests/support/scene.hpp"
 
@@ -92,12 +93,6 @@ TEST_P(Kit, APluginBuiltForTheFirstVersionStillWorks) {
   EXPECT_EQ(report.at("level"), 1);
 }
 #endif
-
-std::vector<std::string> left_below(const std::string& folder) {
-  std::vector<std::string> left;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) left.push_back(entry.path().string());
-  return left;
-}
 
 enum class Instant { at_once, with_its_folder, after_a_check };
 
