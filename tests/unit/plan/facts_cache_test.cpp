@@ -113,7 +113,7 @@ TEST_P(Noticed, IsInTheNextFacts) {
   const auto first = remembered();
   GetParam().make(root_);
   const auto second = cached();
-  EXPECT_NE(*second, *first);
+  EXPECT_NE(second, first) << "looked at anew, whether or not that makes a difference";
   EXPECT_EQ(*second, fresh());
   EXPECT_EQ(*remembered(), *second);
 }
