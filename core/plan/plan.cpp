@@ -167,11 +167,13 @@ void fill_from_backend(Plan& plan, Choice& choice, const settings::Settings& set
 // Scripts in an environment that lasts, where our guest can hand a shell what it needs.
 void fill_shell(Plan& plan, const PlanInput& input) {
   if (!input.request.shell || !plan.persistent) return;
-  if (plan.guest == GuestEntry::none) {
+  if (plan.guest != GuestEntry::control_fd) {
     plan.warnings.push_back(
         fmt::format("backend {}: nothing of a shell's state (folder, variables, functions) goes on to the next run, "
-                    "since ExecHost's guest is not in its environments",
-                    plan.backend));
+                    "since {}",
+                    plan.backend,
+                    plan.guest == GuestEntry::none ? "ExecHost's guest is not in its environments"
+                                                   : "no descriptor for it can be passed into its environments"));
     return;
   }
   ShellRun shell;

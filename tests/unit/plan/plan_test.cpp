@@ -447,6 +447,18 @@ TEST(Plan, WithoutTheGuestNothingOfAShellGoesOn) {
   EXPECT_THAT(plan->warnings, Contains(HasSubstr("nothing of a shell's state")));
 }
 
+TEST(Plan, OverAStreamNothingOfAShellGoesOnAndThePlanSaysSo) {
+  Planned planned;
+  planned.request.argv.clear();
+  planned.request.shell = "true";
+  ASSERT_TRUE(planned.plan()->shell);
+  planned.backends[0].statement.guest = GuestEntry::stream;
+  const auto plan = planned.plan();
+  ASSERT_TRUE(plan) << describe(plan.error());
+  EXPECT_FALSE(plan->shell);
+  EXPECT_THAT(plan->warnings, Contains(HasSubstr("nothing of a shell's state")));
+}
+
 TEST(Negotiation, StreamsThatTheRequestNeeds) {
   Planned planned;
   grant(planned.backends[0], "pty", Grade::unsupported);
