@@ -17,7 +17,8 @@ constexpr std::size_t kMostMarks = 4096;
 // A file name for any bytes; of long ones the beginning, which may say of one too many that it was there.
 std::string mark_of(const std::string& owner, const std::string& name) {
   std::string mark = "s";
-  for (const unsigned char byte : (name + '\0' + owner).substr(0, kMostBytes)) mark += fmt::format("{:02x}", byte);
+  for (const char byte : (name + '\0' + owner).substr(0, kMostBytes))
+    mark += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   return mark;
 }
 

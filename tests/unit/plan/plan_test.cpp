@@ -449,6 +449,8 @@ TEST(Plan, WithoutTheGuestNothingOfAShellGoesOn) {
 
 TEST(Plan, OverAStreamNothingOfAShellGoesOnAndThePlanSaysSo) {
   Planned planned;
+  grant(planned.backends[0], "persistent", Grade::kernel);
+  planned.settings.set("session.persistent", true);
   planned.request.argv.clear();
   planned.request.shell = "true";
   ASSERT_TRUE(planned.plan()->shell);
