@@ -1,9 +1,12 @@
 #include "probe.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -22,6 +25,29 @@ struct Ran {
   int status = 0;
   std::string output;  // standard output and error together, cut at 16 KiB
 };
+
+// Ends a bwrap that nobody waits for any more, whose child may be waiting for its word: which would then never
+// come. Stopped it starts nothing, so that the children it has are all there are.
+void end_whole(const sdk::Process& process) {
+  const std::string folder = "/proc/" + std::to_string(process.pid());
+  if (process.pid() <= 1 || process.signal(SIGSTOP) != 0) return;
+  constexpr int kMostLooks = 200;
+  constexpr int kLookMs = 1;
+  for (int look = 0; look < kMostLooks; ++look) {
+    // "PID (bwrap) T ...": it is stopped, or has ended
+    std::string state;
+    std::getline(std::ifstream(folder + "/stat"), state);
+    const std::size_t end = state.rfind(") ");
+    if (end == std::string::npos ||
+        (end + 2 < state.size() && state[end + 2] != 'R' && state[end + 2] != 'S' && state[end + 2] != 'D')) {
+      break;
+    }
+    ::poll(nullptr, 0, kLookMs);
+  }
+  std::ifstream children(folder + "/task/" + std::to_string(process.pid()) + "/children");
+  // They can't be others by now: their parent doesn't wait for them.
+  for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
+}
 
 sdk::Outcome<Ran> run(const sdk::Host& host, const std::vector<std::string>& arguments, const sdk::Call& call) {
   int ends[2];
@@ -43,7 +69,10 @@ sdk::Outcome<Ran> run(const sdk::Host& host, const std::vector<std::string>& arg
   if (!process) return process.failure();
   write_end.reset();
   sdk::Outcome<int> status = process->wait(call);
-  if (!status) return status.failure();
+  if (!status) {
+    end_whole(*process);
+    return status.failure();
+  }
   Ran ran;
   ran.status = *status;
   char buffer[4096];
