@@ -21,6 +21,7 @@ class OpenEnvironments {
   Entry add(std::string entry) {
     auto added = std::make_shared<const std::string>(std::move(entry));
     const std::lock_guard lock(mutex_);
+    forget_ended();  // whoever never lists would keep a little of each
     open_.push_back(added);
     return added;
   }
@@ -29,8 +30,7 @@ class OpenEnvironments {
   std::string list() {
     std::string all = "[";
     const std::lock_guard lock(mutex_);
-    open_.erase(std::remove_if(open_.begin(), open_.end(), [](const auto& entry) { return entry.expired(); }),
-                open_.end());
+    forget_ended();
     for (const auto& entry : open_) {
       const Entry alive = entry.lock();
       if (!alive) continue;
@@ -41,6 +41,11 @@ class OpenEnvironments {
   }
 
  private:
+  void forget_ended() {
+    open_.erase(std::remove_if(open_.begin(), open_.end(), [](const auto& entry) { return entry.expired(); }),
+                open_.end());
+  }
+
   std::mutex mutex_;
   std::vector<std::weak_ptr<const std::string>> open_;
 };
