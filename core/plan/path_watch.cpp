@@ -53,7 +53,8 @@ std::unique_ptr<PathWatch> PathWatch::make() {
 
 PathWatch::Names* PathWatch::watch(const std::string& folder) {
   if (const auto known = folders_.find(folder); known != folders_.end()) {
-    const auto names = names_.find(known->second);
+    if (!known->second.tells) complete_ = false;
+    const auto names = names_.find(known->second.watch);
     return names == names_.end() ? nullptr : &names->second;
   }
   if (folders_.size() >= kMostFolders) {
@@ -66,10 +67,10 @@ PathWatch::Names* PathWatch::watch(const std::string& folder) {
     if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) complete_ = false;
     return nullptr;
   }
-  folders_.emplace(folder, watch);
-  Names& names = names_[watch];
-  if (!tells_of_changes(folder)) complete_ = false;
-  return &names;
+  const bool tells = tells_of_changes(folder);
+  folders_.emplace(folder, Folder{watch, tells});
+  if (!tells) complete_ = false;
+  return &names_[watch];
 }
 
 void PathWatch::cover(const std::string& path) {

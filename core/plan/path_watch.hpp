@@ -48,8 +48,12 @@ class PathWatch {
 
   UniqueFd events_;
   UniqueFd mounts_;
-  std::unordered_map<std::string, int> folders_;  // since the last change
-  std::unordered_map<int, Names> names_;          // by watch; two paths of one folder have the same
+  struct Folder {
+    int watch = -1;
+    bool tells = false;  // false: others can change what is in it, and nobody hears of it
+  };
+  std::unordered_map<std::string, Folder> folders_;  // since the last change
+  std::unordered_map<int, Names> names_;             // by watch; two paths of one folder have the same
   bool complete_ = true;
 };
 
